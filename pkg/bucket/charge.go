@@ -1,0 +1,83 @@
+package bucket
+
+// EpochLength is how long an epoch lasts at least: a charge later than that
+// after the last Start opens a new one.
+const EpochLength = int64(1_000_000_000)
+
+// Charge asks for consumption to be added to one row, in one conditional write.
+type Charge struct {
+	Limit  Limit
+	Now    int64 // ns since the Unix epoch
+	Tokens int64 // to add to Spent, > 0
+	Inc    int64 // to add to TAT, ns: from Limit.Charge
+	Ver    int64 // version of the limit; stored with the row
+	Fold   *Fold // what else to add to TAT, or nil
+
+	// Known is the row as the caller last saw it, nil if never. It only steers
+	// which form of the write is tried first and whether an epoch is opened; a
+	// stale one costs a round trip, never correctness.
+	Known *Row
+}
+
+// Fold brings other Regions' spend into the row.
+type Fold struct {
+	From  int64           // the row's Fold must still be this
+	Delta int64           // to add to TAT beyond Inc, ns, >= 0
+	Seen  map[string]Seen // replaces the row's Seen
+}
+
+// Status is what became of a Charge.
+type Status int
+
+const (
+	Charged  Status = iota + 1 // written
+	Refused                    // the bucket holds too little; nothing was written
+	Conflict                   // the row's Fold is not Fold.From; nothing was written
+)
+
+// Outcome is a Status and the row: as written if it was Charged, else as found.
+type Outcome struct {
+	Status Status
+	Row    Row
+
+	Calls int     // round trips to the store
+	Units float64 // write units billed, failed conditions included
+}
+
+// Apply is the reference semantics of a Charge on a row: what every store must
+// do atomically. found is false if the row does not exist (or has expired).
+//
+//	t = max(tat, now) + delta + inc      Charged if t <= now + tau
+func (c Charge) Apply(r Row, found bool) (Row, Status) {
+	if !found {
+		r = Row{Region: r.Region, Born: c.Now}
+	}
+	delta := int64(0)
+	if c.Fold != nil {
+		if r.Fold != c.Fold.From {
+			return r, Conflict
+		}
+		delta = c.Fold.Delta
+	}
+	base := max(r.TAT, c.Now) - c.Now // >= 0
+	if room := c.Limit.tau - base - delta; room < c.Inc {
+		return r, Refused
+	}
+	if c.OpensEpoch(r, found) {
+		r.Epoch = Epoch{Start: c.Now, Spent: r.Spent}
+	}
+	r.TAT = c.Now + base + delta + c.Inc
+	r.Spent += c.Tokens
+	r.At = c.Now
+	r.Ver = c.Ver
+	if c.Fold != nil {
+		r.Fold++
+		r.Seen = c.Fold.Seen
+	}
+	return r, Charged
+}
+
+// OpensEpoch reports whether the charge opens a new epoch on row r.
+func (c Charge) OpensEpoch(r Row, found bool) bool {
+	return !found || c.Now-r.Epoch.Start >= EpochLength
+}

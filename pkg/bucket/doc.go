@@ -1,0 +1,2 @@
+// Package bucket is the arithmetic of a token bucket kept as one integer.
+package bucket

@@ -1,0 +1,175 @@
+package bucket
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"time"
+)
+
+// Bounds of what a Limit may describe.
+const (
+	MaxPerSecond = 1_000_000      // tokens per second, at most
+	MaxBurst     = 10_000_000     // tokens
+	MaxPeriod    = 24 * time.Hour // of a Rate
+
+	// MaxDepth is the longest time an empty bucket may take to refill. It keeps
+	// every sum of a clock reading and a depth far inside int64 nanoseconds.
+	MaxDepth = 100 * 365 * 24 * time.Hour
+)
+
+// Errors of NewLimit. They are matched with errors.Is; the text names the
+// offending value and what to write instead.
+var (
+	ErrRate  = errors.New("bucket: impossible rate")
+	ErrBurst = errors.New("bucket: impossible burst")
+)
+
+// Rate is a number of tokens per period: {100, time.Second} is 100/s.
+// The zero Rate never refills and admits nothing.
+type Rate struct {
+	Count  int64         // tokens, >= 0
+	Period time.Duration // > 0 unless Count is 0
+}
+
+// PerSecond returns the rate as tokens per second, for display only.
+func (r Rate) PerSecond() float64 {
+	if r.Count == 0 || r.Period <= 0 {
+		return 0
+	}
+	return float64(r.Count) / r.Period.Seconds()
+}
+
+// Limit is a rate and a burst, checked and ready for arithmetic. The zero Limit
+// has rate 0: it refuses everything. A Limit is a value; it may be copied and
+// compared.
+type Limit struct {
+	rate      Rate
+	burst     int64
+	tau       int64 // depth in ns: ceil(burst * period / count)
+	unlimited bool
+}
+
+// Unlimited returns the limit that admits everything and charges nothing.
+func Unlimited() Limit { return Limit{unlimited: true} }
+
+// NewLimit returns the limit of rate r and burst b tokens.
+//
+// A zero r.Count is the limit that admits nothing; its burst must be 0 or more
+// and has no effect. Otherwise r must lie between 1/24h and MaxPerSecond a
+// second, b between 1 and MaxBurst, and b tokens must refill within MaxDepth.
+// Errors wrap ErrRate or ErrBurst.
+func NewLimit(r Rate, b int64) (Limit, error) {
+	if r.Count < 0 || (r.Count > 0 && (r.Period <= 0 || r.Period > MaxPeriod)) {
+		return Limit{}, fmt.Errorf("%w: %d per %v: want a count of 0 or more per period of up to %v", ErrRate, r.Count, r.Period, MaxPeriod)
+	}
+	if b < 0 || b > MaxBurst {
+		return Limit{}, fmt.Errorf("%w: %d tokens: want 1 to %d", ErrBurst, b, int64(MaxBurst))
+	}
+	if r.Count == 0 {
+		return Limit{rate: Rate{}, burst: b}, nil
+	}
+	// count/period <= MaxPerSecond/s, without a division that rounds.
+	hi, lo := bits.Mul64(uint64(r.Count), uint64(time.Second))
+	mhi, mlo := bits.Mul64(MaxPerSecond, uint64(r.Period))
+	if hi > mhi || (hi == mhi && lo > mlo) {
+		return Limit{}, fmt.Errorf("%w: %d per %v: at most %d/s", ErrRate, r.Count, r.Period, int64(MaxPerSecond))
+	}
+	if b == 0 {
+		return Limit{}, fmt.Errorf("%w: 0 tokens admit nothing; write rate 0 to refuse everything, or a burst of 1 or more", ErrBurst)
+	}
+	tau := mulDivCeil(b, int64(r.Period), r.Count)
+	if tau > int64(MaxDepth) {
+		most := mulDivFloor(int64(MaxDepth), r.Count, int64(r.Period))
+		return Limit{}, fmt.Errorf("%w: %d tokens at %d per %v refill in over 100 years: at most %d", ErrBurst, b, r.Count, r.Period, most)
+	}
+	return Limit{rate: r, burst: b, tau: tau}, nil
+}
+
+// Rate returns the rate the limit was made with.
+func (l Limit) Rate() Rate { return l.rate }
+
+// Burst returns the bucket's size in tokens.
+func (l Limit) Burst() int64 { return l.burst }
+
+// Depth returns tau, the time an empty bucket takes to refill.
+func (l Limit) Depth() time.Duration { return time.Duration(l.tau) }
+
+// IsUnlimited reports whether the limit admits everything.
+func (l Limit) IsUnlimited() bool { return l.unlimited }
+
+// IsZero reports whether the limit admits nothing, ever.
+func (l Limit) IsZero() bool { return !l.unlimited && l.rate.Count == 0 }
+
+// Time returns the time, in ns and rounded up, in which n tokens refill; n <= 0
+// is 0. It saturates at math.MaxInt64, and is that for any n > 0 if the rate is 0.
+func (l Limit) Time(n int64) int64 {
+	switch {
+	case n <= 0 || l.unlimited:
+		return 0
+	case l.rate.Count == 0:
+		return math.MaxInt64
+	}
+	return mulDivCeil(n, int64(l.rate.Period), l.rate.Count)
+}
+
+// Tokens returns how many whole tokens refill in d nanoseconds; d <= 0 is 0.
+func (l Limit) Tokens(d int64) int64 {
+	if d <= 0 || l.unlimited || l.rate.Count == 0 {
+		return 0
+	}
+	return mulDivFloor(d, l.rate.Count, int64(l.rate.Period))
+}
+
+// Charge returns the time to add to a TAT for n tokens, in ns, and the new
+// remainder. The remainder is the part of a nanosecond, in units of 1/Count ns,
+// that earlier charges have paid in excess by rounding up; whoever charges one
+// bucket repeatedly passes it back in, and then the sum of all increments is
+// ceil(total*Period/Count) exactly. Passing 0 each time overcharges by less
+// than 1 ns a charge; it never undercharges.
+func (l Limit) Charge(n, paid int64) (inc, rest int64) {
+	if n <= 0 || l.unlimited || l.rate.Count == 0 {
+		return l.Time(n), paid
+	}
+	if paid < 0 || paid >= l.rate.Count { // of another limit
+		paid = 0
+	}
+	hi, lo := bits.Mul64(uint64(n), uint64(l.rate.Period))
+	lo, borrow := bits.Sub64(lo, uint64(paid), 0)
+	hi -= borrow // paid < Count <= Period/1000, so nothing is lost
+	c := uint64(l.rate.Count)
+	if hi >= c {
+		return math.MaxInt64, 0
+	}
+	q, r := bits.Div64(hi, lo, c)
+	if r > 0 {
+		q++
+		r = c - r
+	}
+	if q > math.MaxInt64 {
+		return math.MaxInt64, 0
+	}
+	return int64(q), int64(r)
+}
+
+// mulDivCeil returns ceil(a*b/c) for a, b >= 0 and c > 0, saturating.
+func mulDivCeil(a, b, c int64) int64 {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	lo, carry := bits.Add64(lo, uint64(c-1), 0)
+	return div(hi+carry, lo, c)
+}
+
+// mulDivFloor returns floor(a*b/c) for a, b >= 0 and c > 0, saturating.
+func mulDivFloor(a, b, c int64) int64 {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	return div(hi, lo, c)
+}
+
+func div(hi, lo uint64, c int64) int64 {
+	if hi >= uint64(c) {
+		return math.MaxInt64
+	}
+	q, _ := bits.Div64(hi, lo, uint64(c))
+	return int64(min(q, math.MaxInt64))
+}

@@ -1,0 +1,28 @@
+package bucket
+
+// Row is one Region's item of one bucket. All times are ns since the Unix epoch.
+// The zero Row is that of a Region that has never charged.
+type Row struct {
+	Region string
+	TAT    int64           // this Region's view of the bucket
+	Spent  int64           // tokens ever charged by this Region since Born
+	At     int64           // time of this Region's last charge
+	Epoch  Epoch           // start of the current epoch
+	Seen   map[string]Seen // what TAT contains of every other Region's spend
+	Fold   int64           // number of folds so far; guards Seen against concurrent folds
+	Born   int64           // when the row was created
+	Ver    int64           // version of the limit TAT was computed with
+}
+
+// Epoch dates spend: Spent was the row's Spent when the epoch opened at Start.
+type Epoch struct {
+	Start int64
+	Spent int64
+}
+
+// Seen is how much of another Region's row has been folded into a TAT.
+type Seen struct {
+	Born  int64 // of the row that was folded
+	Spent int64 // of the row that was folded
+	At    int64 // of the row that was folded
+}
