@@ -1,0 +1,137 @@
+// Package settings reads what the functions are configured with: environment
+// variables. It looks at all of them before it says anything, so that one start
+// reports every mistake, each in a line of its own that names the variable and
+// what to write in it. A variable that is set to nothing counts as not set.
+package settings
+
+import (
+	"log/slog"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Store names where buckets and configuration are kept.
+type Store string
+
+// The stores.
+const (
+	DynamoDB Store = "dynamodb" // two tables; what production runs on
+	Memory   Store = "memory"   // this process and a plans file; for development
+)
+
+// HTTPResponse is the form of answer an HTTP API (payload 2.0) was told to expect.
+type HTTPResponse string
+
+// The forms. A wrong one is a 500 to every client: it must say what the
+// authorizer's EnableSimpleResponses says.
+const (
+	Simple HTTPResponse = "simple"
+	IAM    HTTPResponse = "iam"
+)
+
+// OverLimit is what an HTTP API is told about a request that is over a limit.
+// It has no gateway responses, so it cannot answer 429 itself.
+type OverLimit string
+
+// The ways.
+const (
+	Deny OverLimit = "deny" // not authorized; the client sees 403
+	Flag OverLimit = "flag" // authorized with limited=true; the backend must answer 429
+)
+
+// Settings are all of them, checked.
+type Settings struct {
+	Store        Store
+	Plans        string        // path of the plans file; Memory only
+	BucketsTable string        // DynamoDB only
+	ConfigTable  string        // DynamoDB only
+	Region       string        // this one
+	Regions      []string      // all that share the tables, this one included; at least one
+	KeyHeader    string        // lower case
+	HTTPResponse HTTPResponse  // for HTTP APIs with payload 2.0
+	OverLimit    OverLimit     // for HTTP APIs
+	StoreTimeout time.Duration // of store work per request
+	LogLevel     slog.Level
+}
+
+// Defaults of optional settings.
+const (
+	DefaultKeyHeader    = "x-api-key"
+	DefaultStoreTimeout = 100 * time.Millisecond
+	MaxStoreTimeout     = 5 * time.Second // API Gateway itself waits 10 s for an HTTP API's authorizer
+	DefaultPlans        = "plans.yaml"    // beside the executable
+	DefaultMemoryRegion = "local"         // with Memory, where there may be none
+)
+
+// Error is every problem of the environment, in a fixed order.
+type Error struct {
+	Problems []string // one line each
+}
+
+func (e *Error) Error() string { return strings.Join(e.Problems, "\n") }
+
+var (
+	regionName = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-[0-9]{1,2}$`)
+	tableName  = regexp.MustCompile(`^([A-Za-z0-9_.-]{3,255}|arn:[a-z0-9-]+:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[A-Za-z0-9_.-]{3,255})$`)
+	headerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,63}$`)
+)
+
+// FromEnv reads the settings from getenv, which is os.Getenv outside tests.
+// executable is the path of the running program. The error is an *Error.
+func FromEnv(getenv func(string) string, executable string) (Settings, error) {
+	e := env{get: getenv}
+	s := Settings{
+		Store:        oneOf(&e, "WEIR_STORE", DynamoDB, Memory),
+		KeyHeader:    strings.ToLower(e.matching("WEIR_KEY_HEADER", headerName, "the name of a request header, such as x-api-key", DefaultKeyHeader)),
+		HTTPResponse: oneOf(&e, "WEIR_HTTP_RESPONSE", Simple, IAM),
+		OverLimit:    oneOf(&e, "WEIR_HTTP_OVER_LIMIT", Deny, Flag),
+		StoreTimeout: e.duration("WEIR_STORE_TIMEOUT", DefaultStoreTimeout, time.Millisecond, MaxStoreTimeout),
+		LogLevel:     e.level("WEIR_LOG_LEVEL"),
+		Region:       e.matching("AWS_REGION", regionName, "the Region, such as eu-west-1; Lambda sets it", ""),
+	}
+	s.Regions = e.regions("WEIR_REGIONS", s.Region)
+	switch s.Store {
+	case DynamoDB:
+		e.dynamoDB(&s)
+	case Memory:
+		e.memory(&s, executable)
+	}
+	if len(e.problems) > 0 {
+		return Settings{}, &Error{Problems: e.problems}
+	}
+	return s, nil
+}
+
+func (e *env) dynamoDB(s *Settings) {
+	const want = "the name of a DynamoDB table, 3 to 255 of A-Z a-z 0-9 _ . -, or its ARN"
+	s.BucketsTable = e.required("WEIR_BUCKETS_TABLE", tableName, want)
+	s.ConfigTable = e.required("WEIR_CONFIG_TABLE", tableName, want)
+	if s.BucketsTable != "" && s.BucketsTable == s.ConfigTable {
+		e.problem("WEIR_CONFIG_TABLE", "is the same table as WEIR_BUCKETS_TABLE: buckets and configuration need a table each")
+	}
+	if e.get("AWS_REGION") == "" {
+		e.problem("AWS_REGION", "is not set: write the Region of the tables, such as eu-west-1 (Lambda sets it)")
+	}
+	if e.get("WEIR_PLANS") != "" {
+		e.problem("WEIR_PLANS", "is set, but WEIR_STORE=dynamodb reads plans from the config table: unset it, or set WEIR_STORE=memory")
+	}
+}
+
+// memory lets table names be: the same template serves both stores.
+func (e *env) memory(s *Settings, executable string) {
+	s.Plans = e.get("WEIR_PLANS")
+	if s.Plans == "" {
+		s.Plans = filepath.Join(filepath.Dir(executable), DefaultPlans)
+	}
+	if len(s.Regions) > 1 {
+		e.problem("WEIR_REGIONS", "names more than one Region, but WEIR_STORE=memory keeps buckets in this process alone: name one, or set WEIR_STORE=dynamodb")
+	}
+	if s.Region == "" {
+		s.Region, s.Regions = DefaultMemoryRegion, []string{DefaultMemoryRegion}
+	}
+	if InLambda(e.get) {
+		e.problem("WEIR_STORE", "is memory in a deployed function, where every process would limit alone: set it to dynamodb")
+	}
+}
