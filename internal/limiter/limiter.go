@@ -1,8 +1,16 @@
-// Package limiter decides whether a request may pass.
+// Package limiter decides whether a request may pass: from memory where it can,
+// with one conditional write to a Store where it must.
+//
+// A process keeps, per bucket, what it knows: the row as last seen, tokens it has
+// already charged (a lease, prepaid, so spending it can never over-admit) and the
+// time before which another try is pointless (refusal memory, which may only
+// refuse). No lock is held during I/O, and one process has one store call in
+// flight per bucket; requests that arrive meanwhile share what it brings.
 package limiter
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"weir/pkg/bucket"
@@ -19,13 +27,14 @@ type Check struct {
 
 // Result is what one Check came to.
 type Result struct {
-	Name      string
-	Limit     bucket.Limit
-	Allowed   bool
-	Unknown   bool          // the store could not tell; Remaining is -1
-	Remaining int64         // whole tokens left; -1 if unknown
-	Wait      time.Duration // until it would be allowed; 0 if it was, may be bucket.Never
-	Full      time.Duration // until the bucket is full again
+	Name       string
+	Limit      bucket.Limit
+	Allowed    bool
+	FromMemory bool          // decided without the store
+	Unknown    bool          // the store could not tell; Remaining is -1
+	Remaining  int64         // whole tokens left; -1 if unknown
+	Wait       time.Duration // until it would be allowed; 0 if it was, may be bucket.Never
+	Full       time.Duration // until the bucket is full again
 }
 
 // Decision is the answer for a request: allowed only if every Check allows it.
@@ -35,20 +44,103 @@ type Decision struct {
 	Tightest int      // index into Results of the one to report; -1 if there are none
 }
 
-// Limiter decides against buckets kept in a Store. It is safe for concurrent use.
-type Limiter struct {
-	store Store
+// DefaultTimeout bounds the store work of one request.
+const DefaultTimeout = 100 * time.Millisecond
+
+// Options of a Limiter. The zero value is a single-Region limiter with defaults.
+type Options struct {
+	Timeout time.Duration  // of store work per request; DefaultTimeout if 0
+	Rand    func() float64 // jitter in [0, 1); math/rand if nil
 }
 
-// Options of a Limiter.
-type Options struct {
-	Timeout time.Duration // of store work per request; 100 ms if 0
+// Limiter decides against buckets kept in a Store. It is safe for concurrent use.
+type Limiter struct {
+	store   Store
+	timeout time.Duration
+	rand    func() float64
+	table   *table
 }
 
 // New returns a Limiter on store s.
-func New(s Store, o Options) *Limiter { return &Limiter{store: s} }
+func New(s Store, o Options) *Limiter {
+	l := &Limiter{store: s, timeout: o.Timeout, rand: o.Rand, table: newTable()}
+	if l.timeout <= 0 {
+		l.timeout = DefaultTimeout
+	}
+	if l.rand == nil {
+		l.rand = rand.Float64
+	}
+	return l
+}
 
-// Decide decides a request at time now (ns since the Unix epoch).
+// Decide decides a request at time now (ns since the Unix epoch). Tokens of a
+// request that is refused stay with the process and are spent by the next one:
+// a refusal charges no limit. It never fails: a store that cannot tell makes a
+// Result Unknown.
 func (l *Limiter) Decide(ctx context.Context, now int64, checks []Check) Decision {
-	panic("being written")
+	return l.DecideInto(ctx, now, checks, make([]Result, 0, len(checks)))
+}
+
+// DecideInto is Decide with the Results appended to buf[:0], so that a caller on
+// the hot path need not allocate.
+func (l *Limiter) DecideInto(ctx context.Context, now int64, checks []Check, buf []Result) Decision {
+	results := buf[:0]
+	asks, refused := 0, false
+	for i := range checks {
+		r, verdict := l.local(now, &checks[i])
+		results = append(results, r)
+		switch verdict {
+		case ask:
+			asks++
+		case refuse:
+			refused = true
+		}
+	}
+	if asks > 0 && !refused {
+		l.remote(ctx, now, checks, results)
+		for i := range results {
+			refused = refused || !results[i].Allowed
+		}
+	}
+	if refused {
+		l.handBack(now, checks, results)
+	}
+	return Decision{Allowed: !refused, Results: results, Tightest: tightest(results)}
+}
+
+// handBack returns the tokens that a refused request took from other limits.
+func (l *Limiter) handBack(now int64, checks []Check, results []Result) {
+	for i := range results {
+		c := &checks[i]
+		if results[i].Allowed && !results[i].Unknown && c.Cost > 0 && !c.Limit.IsUnlimited() {
+			l.table.get(c.Key).handBack(now, c, &results[i])
+		}
+	}
+}
+
+// tightest returns the index of the result to report: of refusals the one that
+// lasts longest, else the one with the fewest tokens left. A limit nothing is
+// known about counts as the tightest of those that allow.
+func tightest(results []Result) int {
+	best := -1
+	for i := range results {
+		if best < 0 {
+			best = i
+			continue
+		}
+		a, b := &results[i], &results[best]
+		switch {
+		case a.Allowed != b.Allowed:
+			if !a.Allowed {
+				best = i
+			}
+		case !a.Allowed:
+			if a.Wait > b.Wait {
+				best = i
+			}
+		case a.Remaining < b.Remaining:
+			best = i
+		}
+	}
+	return best
 }

@@ -1,0 +1,139 @@
+package limiter
+
+import (
+	"sync"
+	"time"
+
+	"weir/pkg/bucket"
+)
+
+// probeAfter bounds how long a refusal is remembered, so that a process notices
+// a raised limit or returned tokens soon, at one write a second and bucket.
+const probeAfter = int64(time.Second)
+
+// leaseLife is how long tokens that were handed back may be spent.
+const leaseLife = int64(time.Second)
+
+// verdict is what memory alone can say.
+type verdict int
+
+const (
+	allow verdict = iota
+	refuse
+	ask // only the store can tell
+)
+
+// entry is what this process knows of one bucket.
+type entry struct {
+	mu    sync.Mutex
+	limit bucket.Limit // the limit the rest was computed with
+	ver   int64
+
+	row   bucket.Row // this Region's row as last seen
+	known bool
+	tat   int64 // of the whole bucket as last computed
+	paid  int64 // remainder of Limit.Charge
+
+	credit      int64 // tokens charged and not yet spent: the lease
+	creditUntil int64
+	denyUntil   int64 // refusal memory
+
+	call    *call // the store call in flight
+	waiting int64 // tokens wanted by requests that wait for it
+}
+
+// call is a store call that several requests may wait for.
+type call struct {
+	done chan struct{}
+	err  error // set before done is closed
+}
+
+// local decides c from memory alone. Its Result is complete unless the verdict
+// is ask.
+func (l *Limiter) local(now int64, c *Check) (Result, verdict) {
+	r := Result{Name: c.Name, Limit: c.Limit, FromMemory: true}
+	switch {
+	case c.Limit.IsUnlimited():
+		r.Allowed, r.Remaining = true, c.Limit.Remaining(0, now)
+		return r, allow
+	case c.Limit.IsZero() || c.Cost > c.Limit.Burst():
+		r.Wait = bucket.Never
+		return r, refuse
+	}
+	e := l.table.get(c.Key)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return r, e.local(now, c, &r)
+}
+
+// local fills r from what is known; e.mu is held.
+func (e *entry) local(now int64, c *Check, r *Result) verdict {
+	e.adopt(c)
+	if c.Cost > 0 && e.credit >= c.Cost && now < e.creditUntil {
+		e.credit -= c.Cost
+		e.describe(now, c, r, true)
+		return allow
+	}
+	if now < e.denyUntil {
+		e.describe(now, c, r, false)
+		if r.Wait > 0 {
+			return refuse
+		}
+	}
+	if c.Cost == 0 { // takes nothing, so nothing need be written
+		e.describe(now, c, r, true)
+		if w := c.Limit.Wait(e.tat, now, 0); w > 0 {
+			r.Allowed, r.Wait = false, w
+			return refuse
+		}
+		return allow
+	}
+	return ask
+}
+
+// adopt forgets what was computed under another limit; e.mu is held.
+func (e *entry) adopt(c *Check) {
+	if e.limit == c.Limit && e.ver == c.Ver {
+		return
+	}
+	e.limit, e.ver = c.Limit, c.Ver
+	e.paid, e.denyUntil = 0, 0
+}
+
+// describe fills r from the level last known; e.mu is held.
+func (e *entry) describe(now int64, c *Check, r *Result, allowed bool) {
+	r.Allowed = allowed
+	r.Remaining = min(c.Limit.Burst(), c.Limit.Remaining(e.tat, now)+e.spendable(now))
+	r.Full = c.Limit.Full(e.tat, now)
+	r.Wait = 0
+	if !allowed {
+		r.Wait = c.Limit.Wait(e.tat, now, c.Cost)
+	}
+}
+
+func (e *entry) spendable(now int64) int64 {
+	if now >= e.creditUntil {
+		return 0
+	}
+	return e.credit
+}
+
+// handBack puts tokens of a refused request back into the process's lease.
+func (e *entry) handBack(now int64, c *Check, r *Result) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.lend(now, c.Cost)
+	e.describe(now, c, r, true)
+}
+
+// lend adds n charged tokens to the lease; e.mu is held. What an expired lease
+// still held is forfeited, never mixed with fresh tokens.
+func (e *entry) lend(now, n int64) {
+	if now >= e.creditUntil {
+		e.credit = 0
+	}
+	if n > 0 {
+		e.credit += n
+		e.creditUntil = now + leaseLife
+	}
+}
