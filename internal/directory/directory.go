@@ -5,12 +5,29 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 
 	"weir/internal/plan"
 )
 
 // ErrUnknown is returned for a credential that no tenant has (or whose has expired or been revoked).
 var ErrUnknown = errors.New("directory: unknown credential")
+
+// MissingPlanError says that a plan in use does not exist: the configuration
+// contradicts itself, and only its operator can mend it.
+type MissingPlanError struct {
+	Tenant string // "" for requests without a credential
+	Plan   string
+}
+
+// Error says who has which plan.
+func (e *MissingPlanError) Error() string {
+	who := "tenant " + e.Tenant
+	if e.Tenant == "" {
+		who = "anonymous requests"
+	}
+	return fmt.Sprintf("directory: %s: no plan named %q", who, e.Plan)
+}
 
 // Hash is the SHA-256 of a credential, the only form in which one is kept.
 type Hash [sha256.Size]byte

@@ -1,0 +1,221 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"weir/pkg/bucket"
+)
+
+const (
+	maxDescription = 256 // characters
+	maxResource    = 512 // bytes
+)
+
+// methods are the ones that API Gateway routes by.
+var methods = []string{"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
+
+func (d *decoder) parsePlan(n *yaml.Node, p *Plan) {
+	what := "plan " + quote(p.Name)
+	fields := d.object(n, what, planFields)
+	p.Description = d.parseDescription(fields["description"], what)
+	limits := fields["limits"]
+	if limits == nil {
+		if n.Kind == yaml.MappingNode {
+			d.errorf(n, "%s has no limits: want a list called limits; a plan without bounds has one limit with rate: unlimited", what)
+		}
+		return
+	}
+	elems := d.list(limits, "limits of "+what, MaxLimits)
+	if limits.Kind == yaml.SequenceNode && len(limits.Content) == 0 {
+		d.errorf(limits, "%s has no limits: want at least one; a plan without bounds has one limit with rate: unlimited", what)
+	}
+	seen := map[string]*yaml.Node{}
+	for _, e := range elems {
+		p.Limits = append(p.Limits, d.parseLimit(e, seen))
+	}
+}
+
+// parseLimit parses limit n; seen has where the names of those before it are.
+func (d *decoder) parseLimit(n *yaml.Node, seen map[string]*yaml.Node) Limit {
+	l := Limit{Cost: 1}
+	fields := d.object(n, "a limit", limitFields)
+	if name := fields["name"]; name != nil {
+		if s, ok := d.name(name, "limit name"); ok {
+			l.Name = s
+			if first := seen[s]; first != nil {
+				d.errorf(name, "limit %s appears twice in the plan; first on line %d", quote(s), first.Line)
+			}
+			seen[s] = name
+		}
+	} else if n.Kind == yaml.MappingNode {
+		d.errorf(n, "a limit has no name")
+	}
+	what := "limit " + quote(l.Name)
+	l.Description = d.parseDescription(fields["description"], what)
+	l.Match = d.parseMatch(fields["match"], what)
+	l.Key = d.parseKey(fields["key"], what)
+	if n.Kind != yaml.MappingNode {
+		return l
+	}
+	b, ok := d.parseBucket(n, fields, what)
+	l.Bucket = b
+	if c := fields["cost"]; c != nil {
+		l.Cost = d.parseCost(c, what)
+		if ok && !b.IsUnlimited() && !b.IsZero() && l.Cost > b.Burst() {
+			d.errorf(c, "%s costs %d tokens, but its bucket holds %d: no request would ever pass; raise the burst, or write rate: 0/s to refuse all", what, l.Cost, b.Burst())
+		}
+	}
+	return l
+}
+
+// parseBucket parses the rate and burst among fields, of what is at n.
+func (d *decoder) parseBucket(n *yaml.Node, fields map[string]*yaml.Node, what string) (bucket.Limit, bool) {
+	rateNode, burstNode := fields["rate"], fields["burst"]
+	if rateNode == nil {
+		if n.Kind == yaml.MappingNode {
+			d.errorf(n, "%s has no rate: want one such as 100/s, or unlimited", what)
+		}
+		return bucket.Limit{}, false
+	}
+	rate, ok := d.rateText(rateNode, what)
+	burst := ""
+	if burstNode != nil {
+		var burstOK bool
+		burst, burstOK = d.countText(burstNode, "burst of "+what)
+		ok = ok && burstOK
+	}
+	if !ok {
+		return bucket.Limit{}, false
+	}
+	b, atBurst, err := newBucket(rate, burst)
+	if err != nil {
+		at := rateNode
+		if atBurst && burstNode != nil {
+			at = burstNode
+		}
+		d.errorf(at, "%s: %w", what, err)
+	}
+	return b, err == nil
+}
+
+// rateText returns the text of a rate. A bare number is the likeliest mistake
+// and gets an answer of its own.
+func (d *decoder) rateText(n *yaml.Node, what string) (string, bool) {
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!int" {
+		d.errorf(n, "rate of %s is a bare number: say per what, such as %s/s", what, n.Value)
+		return "", false
+	}
+	return d.text(n, "rate of "+what)
+}
+
+// countText returns the text of a count, which may be a number or text.
+func (d *decoder) countText(n *yaml.Node, what string) (string, bool) {
+	if n.Kind == yaml.ScalarNode && n.Value != "" {
+		switch n.ShortTag() {
+		case "!!int", "!!str":
+			return n.Value, true
+		}
+	}
+	d.errorf(n, "%s is %s: want a number of tokens, or a percentage such as 100%%", what, kindOf(n))
+	return "", false
+}
+
+func (d *decoder) parseCost(n *yaml.Node, what string) int64 {
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!int" {
+		if c, ok := parseDigits(n.Value); ok && c <= bucket.MaxBurst {
+			return c
+		}
+	}
+	d.errorf(n, "cost of %s: want a whole number from 0 to %d", what, int64(bucket.MaxBurst))
+	return 0
+}
+
+func (d *decoder) parseKey(n *yaml.Node, what string) Template {
+	if n == nil {
+		return byTenant
+	}
+	text, ok := d.text(n, "key of "+what)
+	if !ok {
+		return byTenant
+	}
+	t, err := ParseTemplate(text)
+	if err != nil {
+		d.errorf(n, "%s: %w", what, err)
+	}
+	return t
+}
+
+func (d *decoder) parseMatch(n *yaml.Node, what string) Match {
+	var m Match
+	if n == nil {
+		return m
+	}
+	fields := d.object(n, "match of "+what, matchFields)
+	if f := fields["method"]; f != nil {
+		s, ok := d.text(f, "method of "+what)
+		switch {
+		case !ok:
+		case slices.Contains(methods, s):
+			m.Method = s
+		case strings.EqualFold(s, "ANY") || s == "*":
+			d.errorf(f, "method %s: leave method out to match every method", quote(s))
+		default:
+			d.errorf(f, "method %s of %s%s", quote(s), what, orOneOf(s, methods))
+		}
+	}
+	if f := fields["resource"]; f != nil {
+		if s, ok := d.text(f, "resource of "+what); ok {
+			if why := badResource(s); why != "" {
+				d.errorf(f, "resource %s of %s: %s", quote(s), what, why)
+			}
+			m.Resource = s
+		}
+	}
+	return m
+}
+
+// badResource says what is wrong with a resource, or "".
+func badResource(s string) string {
+	verb, _, spaced := strings.Cut(s, " ")
+	switch {
+	case spaced && slices.Contains(methods, strings.ToUpper(verb)):
+		return "write the method as method: " + strings.ToUpper(verb)
+	case s != "*" && !strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "$"):
+		return "want a route template that begins with '/', such as /v1/users/{id}, or $connect or $default"
+	case strings.Contains(strings.TrimSuffix(s, "*"), "*"):
+		return "'*' may only stand at the end, where it matches every route that begins so"
+	case len(s) > maxResource:
+		return "too long"
+	case strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return "want visible ASCII characters without spaces"
+	}
+	return ""
+}
+
+func (d *decoder) parseDescription(n *yaml.Node, what string) string {
+	if n == nil {
+		return ""
+	}
+	s, ok := d.text(n, "description of "+what)
+	if !ok {
+		return ""
+	}
+	s = strings.TrimSpace(s) // a block scalar ends in a newline
+	if utf8.RuneCountInString(s) > maxDescription || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		d.errorf(n, "description of %s: want one line of up to %d printable characters", what, maxDescription)
+	}
+	return s
+}
+
+func (d *decoder) boolean(n *yaml.Node, what string) bool {
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!bool" {
+		return n.Value == "true" || n.Value == "True" || n.Value == "TRUE"
+	}
+	d.errorf(n, "%s is %s: want true or false", what, kindOf(n))
+	return false
+}
