@@ -31,8 +31,9 @@ type entry struct {
 
 	row   bucket.Row // this Region's row as last seen
 	known bool
-	tat   int64 // of the whole bucket as last computed
-	paid  int64 // remainder of Limit.Charge
+	peers *peers // the other Regions' rows; nil if never read
+	tat   int64  // of the whole bucket as last computed
+	paid  int64  // remainder of Limit.Charge
 
 	credit      int64 // tokens charged and not yet spent: the lease
 	creditUntil int64

@@ -11,6 +11,7 @@ package limiter
 import (
 	"context"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"weir/pkg/bucket"
@@ -23,7 +24,19 @@ type Check struct {
 	Limit bucket.Limit
 	Cost  int64 // tokens, >= 0
 	Ver   int64 // version of the plan the limit is from
+
+	Consistency Consistency
+	Share       bool // while other Regions cannot be heard, admit only this Region's share
 }
+
+// Consistency says among whom a limit is one.
+type Consistency int
+
+const (
+	Global   Consistency = iota // all Regions, merged: DESIGN of pkg/bucket's Merge
+	Regional                    // each Region by itself
+	Strict                      // all Regions, exactly: one row in the strict store
+)
 
 // Result is what one Check came to.
 type Result struct {
@@ -51,7 +64,16 @@ const DefaultTimeout = 100 * time.Millisecond
 type Options struct {
 	Timeout time.Duration  // of store work per request; DefaultTimeout if 0
 	Rand    func() float64 // jitter in [0, 1); math/rand if nil
+
+	Region  string        // this Region's name, as rows carry it
+	Regions int           // how many Regions there are; up to 1, other rows are never read
+	Grace   time.Duration // see bucket.Merge; DefaultGrace if 0
+	Strict  Store         // of Strict limits; where nil they are Regional
+	Serial  bool          // do everything on the calling goroutine, for simulation
 }
+
+// DefaultGrace is four times the replication lag that is worth an alarm.
+const DefaultGrace = 5 * time.Second
 
 // Limiter decides against buckets kept in a Store. It is safe for concurrent use.
 type Limiter struct {
@@ -59,11 +81,24 @@ type Limiter struct {
 	timeout time.Duration
 	rand    func() float64
 	table   *table
+
+	region  string
+	regions int
+	grace   int64
+	strict  Store
+	serial  bool
+	skew    atomic.Int64 // largest clock difference seen, ns
 }
 
 // New returns a Limiter on store s.
 func New(s Store, o Options) *Limiter {
-	l := &Limiter{store: s, timeout: o.Timeout, rand: o.Rand, table: newTable()}
+	l := &Limiter{
+		store: s, timeout: o.Timeout, rand: o.Rand, table: newTable(),
+		region: o.Region, regions: o.Regions, grace: int64(o.Grace), strict: o.Strict, serial: o.Serial,
+	}
+	if l.grace <= 0 {
+		l.grace = int64(DefaultGrace)
+	}
 	if l.timeout <= 0 {
 		l.timeout = DefaultTimeout
 	}
@@ -72,6 +107,10 @@ func New(s Store, o Options) *Limiter {
 	}
 	return l
 }
+
+// SkewSeen returns by how much another Region's clock was seen ahead of this
+// one's, at most, since the process started.
+func (l *Limiter) SkewSeen() time.Duration { return time.Duration(l.skew.Load()) }
 
 // Decide decides a request at time now (ns since the Unix epoch). Tokens of a
 // request that is refused stay with the process and are spent by the next one:

@@ -94,43 +94,79 @@ func unknown(c *Check, r *Result) {
 // charge asks the store for want tokens, or for what is left if that covers c,
 // and fills r. Only the goroutine that owns e.call calls it.
 func (l *Limiter) charge(ctx context.Context, now int64, e *entry, c *Check, r *Result, want int64) error {
+	store := l.store
+	if c.Consistency == Strict && l.strict != nil {
+		store = l.strict
+	}
+	if l.merges(c) {
+		defer l.refresh(ctx, now, e, c.Key)()
+	}
 	for range maxTries {
-		want = min(want, c.Limit.Burst())
-		ch := e.prepare(now, c, want)
-		out, err := l.store.Charge(ctx, c.Key, ch)
+		ch, ok := l.prepare(now, e, c, r, want)
+		if !ok {
+			return nil
+		}
+		out, err := store.Charge(ctx, c.Key, ch)
 		if err != nil {
 			return err
 		}
-		left, done := e.absorb(now, c, r, ch, out)
-		if done {
+		var done bool
+		if want, done = l.absorb(now, e, c, r, ch, out); done {
 			return nil
 		}
-		want = left
 	}
 	return ErrConflict
 }
 
-// prepare builds the charge for n tokens.
-func (e *entry) prepare(now int64, c *Check, n int64) bucket.Charge {
+// merges reports whether other Regions have a say in c.
+func (l *Limiter) merges(c *Check) bool { return l.regions > 1 && c.Consistency == Global }
+
+// prepare builds the charge for up to want tokens. If other Regions' rows, which
+// are fresh, refuse c, it fills r and returns false: no write is bought. What
+// this Region's own row said last may have been lowered since, so that is asked.
+func (l *Limiter) prepare(now int64, e *entry, c *Check, r *Result, want int64) (bucket.Charge, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	ch := bucket.Charge{Limit: c.Limit, Now: max(now, e.row.At), Tokens: n, Ver: c.Ver}
-	ch.Inc, _ = c.Limit.Charge(n, e.paid)
+	now = max(now, e.row.At)
+	ch := bucket.Charge{Limit: c.Limit, Now: now, Ver: c.Ver}
+	e.tat = e.row.TAT
+	if l.merges(c) && e.peers != nil {
+		g := bucket.Merge(c.Limit, e.own(l.region), e.peers.rows, now, l.grace)
+		e.tat, ch.Fold = g.TAT, g.Fold
+		l.noteSkew(g.Skew)
+	}
 	if e.known {
 		known := e.row
 		ch.Known = &known
 	}
-	return ch
+	need := c.Cost - e.spendable(now)
+	left := c.Limit.Remaining(e.tat, now)
+	if left < need && c.Limit.Remaining(e.row.TAT, now) >= need {
+		e.refuse(now, c, r)
+		return ch, false
+	}
+	ch.Tokens = max(need, min(want, left))
+	ch.Inc, _ = c.Limit.Charge(ch.Tokens, e.paid)
+	return ch, true
+}
+
+// own returns this Region's row, or that of a Region that never charged.
+func (e *entry) own(region string) bucket.Row {
+	if e.known {
+		return e.row
+	}
+	return bucket.Row{Region: region}
 }
 
 // absorb learns from an outcome. It reports whether c is decided; if not, how
 // many tokens to ask for next.
-func (e *entry) absorb(now int64, c *Check, r *Result, ch bucket.Charge, out bucket.Outcome) (int64, bool) {
+func (l *Limiter) absorb(now int64, e *entry, c *Check, r *Result, ch bucket.Charge, out bucket.Outcome) (int64, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.row, e.known, e.tat = out.Row, true, out.Row.TAT
+	e.row, e.known = out.Row, true
 	switch out.Status {
 	case bucket.Charged:
+		e.tat = out.Row.TAT
 		_, e.paid = c.Limit.Charge(ch.Tokens, e.paid)
 		e.denyUntil = 0
 		e.lend(now, ch.Tokens)
@@ -140,14 +176,32 @@ func (e *entry) absorb(now int64, c *Check, r *Result, ch bucket.Charge, out buc
 		e.credit -= c.Cost
 		e.describe(now, c, r, true)
 		return 0, true
-	case bucket.Conflict:
+	case bucket.Conflict: // another process folded; see what is left to fold
 		return ch.Tokens, false
+	}
+	e.tat = out.Row.TAT
+	if ch.Fold != nil {
+		e.tat += ch.Fold.Delta
 	}
 	left := c.Limit.Remaining(e.tat, ch.Now)
 	if left >= c.Cost-e.spendable(now) && left < ch.Tokens {
 		return left, false
 	}
-	e.denyUntil = ch.Now + min(probeAfter, int64(c.Limit.Wait(e.tat, ch.Now, c.Cost)))
-	e.describe(ch.Now, c, r, false)
+	e.refuse(ch.Now, c, r)
 	return 0, true
+}
+
+// refuse fills r and remembers the refusal; e.mu is held.
+func (e *entry) refuse(now int64, c *Check, r *Result) {
+	e.describe(now, c, r, false)
+	e.denyUntil = now + min(probeAfter, int64(r.Wait))
+}
+
+func (l *Limiter) noteSkew(ns int64) {
+	for {
+		old := l.skew.Load()
+		if ns <= old || l.skew.CompareAndSwap(old, ns) {
+			return
+		}
+	}
 }
