@@ -54,7 +54,7 @@ func (d *decoder) pairs(n *yaml.Node, what string) []pair {
 		case k.Kind == yaml.ScalarNode && k.ShortTag() == "!!merge":
 			d.errorf(k, "merge key << is not supported: repeat the fields, or give the whole value an anchor")
 		case k.Kind != yaml.ScalarNode || k.ShortTag() != "!!str":
-			d.errorf(k, "a key of %s is %s: want text; put it in quotes", what, kindOf(k))
+			d.errorf(k, "a key of %s is %s: want text%s", what, kindOf(k), quotesHelp(k))
 		case first != nil:
 			d.errorf(k, "%s appears twice in %s; first on line %d", quote(k.Value), what, first.Line)
 		default:
@@ -104,12 +104,19 @@ func (d *decoder) text(n *yaml.Node, what string) (string, bool) {
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" {
 		return n.Value, true
 	}
-	hint := ""
-	if n.Kind == yaml.ScalarNode && n.Value != "" {
-		hint = "; put it in quotes"
-	}
-	d.errorf(n, "%s is %s: want text%s", what, kindOf(n), hint)
+	d.errorf(n, "%s is %s: want text%s", what, kindOf(n), quotesHelp(n))
 	return "", false
+}
+
+// quotesHelp returns advice for a scalar that YAML takes for a number or the like.
+func quotesHelp(n *yaml.Node) string {
+	if n.Kind == yaml.ScalarNode {
+		switch n.ShortTag() {
+		case "!!int", "!!float", "!!bool", "!!timestamp":
+			return "; put it in quotes"
+		}
+	}
+	return ""
 }
 
 // name returns the text of n, which must be the name of something.

@@ -74,37 +74,44 @@ func position(data []byte, i int) (line, column int) {
 // syntaxError reports an error of the YAML parser, which tells the line in its
 // text, if at all, and no column.
 func (d *decoder) syntaxError(data []byte, err error) {
-	msg := strings.TrimPrefix(err.Error(), "yaml: ")
-	line := 1
-	if rest, ok := strings.CutPrefix(msg, "line "); ok {
-		number, text, _ := strings.Cut(rest, ": ")
-		if n, err := strconv.Atoi(number); err == nil {
-			line, msg = n, text
-		}
-		if strings.HasPrefix(msg, "did not find expected") {
-			line++ // those it counts from 0
-		}
-	}
-	column := 0
+	line, msg := splitLine(strings.TrimPrefix(err.Error(), "yaml: "))
+	lines := bytes.Split(data, []byte("\n"))
+	line = min(line, len(lines))
 	if name, ok := strings.CutPrefix(msg, "unknown anchor '"); ok {
 		name, _, _ = strings.Cut(name, "'")
 		if i := bytes.Index(data, []byte("*"+name)); i >= 0 {
-			line, column = position(data, i)
+			line, column := position(data, i)
+			d.errorAt(line, column, fmt.Errorf("YAML: %s", msg))
+			return
 		}
 	}
-	lines := bytes.Split(data, []byte("\n"))
-	line = min(line, len(lines))
 	if strings.Contains(msg, "tab") || strings.Contains(msg, "cannot start any token") {
 		for i, l := range lines[line-1:] {
-			if t := bytes.IndexByte(l, '\t'); t >= 0 && len(bytes.TrimLeft(l[:t], " ")) == 0 {
-				line, column, msg = line+i, t+1, "a tab in the indentation: indent with spaces"
-				break
+			if indent := len(l) - len(bytes.TrimLeft(l, " ")); indent < len(l) && l[indent] == '\t' {
+				d.errorAt(line+i, indent+1, errors.New("YAML: a tab in the indentation: indent with spaces"))
+				return
 			}
 		}
 	}
-	if column == 0 {
-		l := lines[line-1]
-		column = len(l) - len(bytes.TrimLeft(l, " \t")) + 1
+	l := lines[line-1]
+	d.errorAt(line, len(l)-len(bytes.TrimLeft(l, " \t"))+1, fmt.Errorf("YAML: %s", msg))
+}
+
+// splitLine takes the line number off a message of the YAML parser; it is 1 if
+// the message has none.
+func splitLine(msg string) (line int, text string) {
+	line, text = 1, msg
+	if rest, ok := strings.CutPrefix(msg, "line "); ok {
+		number, after, _ := strings.Cut(rest, ": ")
+		if n, err := strconv.Atoi(number); err == nil {
+			line, text = max(n, 1), after
+		}
+		if strings.HasPrefix(text, "did not find expected") {
+			line++ // these it counts from 0
+		}
 	}
-	d.errorAt(line, column, fmt.Errorf("YAML: %s", msg))
+	if text == "did not find expected key" || strings.HasPrefix(text, "did not find expected '-'") {
+		text += ", in the block that begins or ends here: check the indentation" // it tells no more
+	}
+	return line, text
 }

@@ -36,10 +36,10 @@ func quote(s string) string {
 // didYouMean returns "; did you mean X?" for the known word nearest to s, or ""
 // if none is near.
 func didYouMean(s string, known []string) string {
-	best, least := "", 3 // a distance of up to 2
+	best, least := "", MaxName
 	if len(s) <= MaxName {
 		for _, k := range known {
-			if d := distance(strings.ToLower(s), strings.ToLower(k)); d < least && d < len(k)/2+1 {
+			if d := distance(strings.ToLower(s), strings.ToLower(k)); d < least && d <= len(k)/3 {
 				best, least = k, d
 			}
 		}

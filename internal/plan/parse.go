@@ -141,25 +141,34 @@ func (d *decoder) parseTenants(n *yaml.Node, f *File) {
 		if d.full() {
 			return
 		}
-		fields := d.object(e, "a tenant", tenantFields)
-		t := Tenant{ID: d.parseTenantID(e, fields["id"], ids)}
-		what := "tenant " + quote(t.ID)
-		if p := fields["plan"]; p == nil {
-			d.errorf(e, "%s has no plan: want the name of one", what)
-		} else if name, ok := d.text(p, "plan of "+what); ok && d.knownPlan(p, what, name, f) {
-			t.Plan = name
-		}
-		if s := fields["suspended"]; s != nil {
-			t.Suspended = d.boolean(s, "suspended of "+what)
-		}
-		if k := fields["keys"]; k != nil {
-			t.Keys = d.parseKeys(k, what, keys)
-		}
-		f.Tenants = append(f.Tenants, t)
+		f.Tenants = append(f.Tenants, d.parseTenant(e, f, ids, keys))
 	}
 }
 
-// parseTenantID parses n, the id of tenant e; ids has where those before it are.
+// parseTenant parses tenant n; ids and keys are of those before it.
+func (d *decoder) parseTenant(n *yaml.Node, f *File, ids map[string]*yaml.Node, keys map[string]string) Tenant {
+	var t Tenant
+	fields := d.object(n, "a tenant", tenantFields)
+	if n.Kind != yaml.MappingNode {
+		return t
+	}
+	t.ID = d.parseTenantID(n, fields["id"], ids)
+	what := "tenant " + quote(t.ID)
+	if p := fields["plan"]; p == nil {
+		d.errorf(n, "%s has no plan: want the name of one", what)
+	} else if name, ok := d.text(p, "plan of "+what); ok && d.knownPlan(p, what, name, f) {
+		t.Plan = name
+	}
+	if s := fields["suspended"]; s != nil {
+		t.Suspended = d.boolean(s, "suspended of "+what)
+	}
+	if k := fields["keys"]; k != nil {
+		t.Keys = d.parseKeys(k, what, keys)
+	}
+	return t
+}
+
+// parseTenantID parses n, the id of tenant e.
 func (d *decoder) parseTenantID(e, n *yaml.Node, ids map[string]*yaml.Node) string {
 	if n == nil {
 		d.errorf(e, "a tenant has no id")

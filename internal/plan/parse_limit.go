@@ -139,6 +139,10 @@ func (d *decoder) parseKey(n *yaml.Node, what string) Template {
 	if n == nil {
 		return byTenant
 	}
+	if n.Kind == yaml.MappingNode { // what YAML makes of key: {tenant}
+		d.errorf(n, "key of %s is a mapping: put it in quotes, such as \"{tenant}\"", what)
+		return byTenant
+	}
 	text, ok := d.text(n, "key of "+what)
 	if !ok {
 		return byTenant

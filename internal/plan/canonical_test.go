@@ -1,0 +1,131 @@
+package plan
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"weir/pkg/bucket"
+)
+
+func TestMarshalJSON(t *testing.T) {
+	f := mustParse(t, `
+plans:
+  pro:
+    description: >
+      What most
+      pay for
+    limits:
+      - { name: api, rate: 5k/m }
+      - { name: follow, match: { method: POST, resource: "/v1/<id>" }, key: "{tenant}:{header.X-User}", rate: 10/s, burst: 150%, cost: 2 }
+      - { name: closed, rate: 0/h, burst: 3, cost: 0 }
+      - { name: open, rate: unlimited, burst: 3 }
+`)
+	want := `{"description":"What most pay for","limits":[` +
+		`{"name":"api","key":"{tenant}","rate":"5000/m","burst":5000,"cost":1},` +
+		`{"name":"follow","match":{"method":"POST","resource":"/v1/<id>"},"key":"{tenant}:{header.x-user}","rate":"10/s","burst":15,"cost":2},` +
+		`{"name":"closed","key":"{tenant}","rate":"0/s","burst":3,"cost":0},` +
+		`{"name":"open","key":"{tenant}","rate":"unlimited","cost":1}]}`
+	got, err := f.Plans["pro"].MarshalJSON()
+	if err != nil || string(got) != want {
+		t.Errorf("MarshalJSON:\n got %s, %v\nwant %s", got, err, want)
+	}
+	checkRoundTrip(t, f.Plans["pro"])
+}
+
+func TestMarshalRefusesWhatCouldNotBeReadBack(t *testing.T) {
+	ok := Limit{Name: "api", Bucket: mustLimit(t, 1, time.Second, 1), Cost: 1}
+	for name, change := range map[string]func(*Plan){
+		"no limits":        func(p *Plan) { p.Limits = nil },
+		"no name":          func(p *Plan) { p.Limits[0].Name = "" },
+		"odd period":       func(p *Plan) { p.Limits[0].Bucket = mustLimit(t, 1, 5*time.Second, 1) },
+		"negative cost":    func(p *Plan) { p.Limits[0].Cost = -1 },
+		"bad method":       func(p *Plan) { p.Limits[0].Match.Method = "get" },
+		"bad UTF-8":        func(p *Plan) { p.Description = "\xff\x01" },
+		"duplicate limits": func(p *Plan) { p.Limits = append(p.Limits, ok) },
+	} {
+		p := &Plan{Name: "p", Limits: []Limit{ok}}
+		if data, err := json.Marshal(p); err != nil {
+			t.Fatalf("before the change: %s, %v", data, err)
+		}
+		change(p)
+		if data, err := json.Marshal(p); err == nil {
+			t.Errorf("%s: got %s, want an error", name, data)
+		}
+	}
+}
+
+func TestRoundTripOfAnyPlan(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		checkRoundTrip(t, randomPlan(t, rnd))
+	}
+}
+
+// checkRoundTrip checks that p survives being written in both forms, and that
+// what is read back is written the same.
+func checkRoundTrip(t *testing.T, p *Plan) {
+	t.Helper()
+	inJSON, err := json.Marshal(p)
+	if err != nil {
+		t.Fatalf("marshal %+v: %v", p, err)
+	}
+	inYAML, err := yaml.Marshal(p)
+	if err != nil {
+		t.Fatalf("marshal %+v: %v", p, err)
+	}
+	for _, data := range [][]byte{inJSON, inYAML} {
+		got, err := ParsePlan(p.Name, data)
+		if err != nil {
+			t.Fatalf("%s: %v", data, err)
+		}
+		if got.Ver = p.Ver; !reflect.DeepEqual(got, p) {
+			t.Fatalf("%s\n is %+v\nwant %+v", data, got, p)
+		}
+		if again, err := json.Marshal(got); err != nil || string(again) != string(inJSON) {
+			t.Fatalf("written as %s, then as %s, %v", inJSON, again, err)
+		}
+	}
+}
+
+func randomPlan(t *testing.T, rnd *rand.Rand) *Plan {
+	p := &Plan{Name: "p", Ver: rnd.Int64(), Description: randomText(rnd)}
+	for i := range 1 + rnd.IntN(4) {
+		l := Limit{Name: string(rune('a'+i)) + "-1", Description: randomText(rnd)}
+		if rnd.IntN(2) == 0 {
+			l.Match.Method = methods[rnd.IntN(len(methods))]
+		}
+		l.Match.Resource = []string{"", "/", "/v1/*", "*", "$connect", "/a/{b}/#:,'\"[]&!"}[rnd.IntN(6)]
+		l.Key = mustTemplate(t, []string{"{tenant}", "{ip}", "all", "{tenant}:true:{header.no}", "{method}:{route}", "1"}[rnd.IntN(6)])
+		switch rnd.IntN(6) {
+		case 0:
+			l.Bucket = bucket.Unlimited()
+			l.Cost = rnd.Int64N(bucket.MaxBurst + 1)
+		case 1:
+			l.Bucket = mustLimit(t, 0, 0, rnd.Int64N(100))
+			l.Cost = rnd.Int64N(bucket.MaxBurst + 1)
+		default:
+			period := []time.Duration{time.Second, time.Minute, time.Hour, day}[rnd.IntN(4)]
+			burst := 1 + rnd.Int64N(30_000)
+			l.Bucket = mustLimit(t, 1+rnd.Int64N(1_000_000), period, burst)
+			l.Cost = rnd.Int64N(burst + 1)
+		}
+		p.Limits = append(p.Limits, l)
+	}
+	return p
+}
+
+// randomText returns a description, as awkward as one may be.
+func randomText(rnd *rand.Rand) string {
+	alphabet := []rune(`aé世😀 :#-'"\{}[]&*!|>%@,?~0`)
+	s := make([]rune, rnd.IntN(12))
+	for i := range s {
+		s[i] = alphabet[rnd.IntN(len(alphabet))]
+	}
+	return strings.TrimSpace(string(s))
+}
