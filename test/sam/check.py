@@ -1,66 +1,83 @@
 """What the packaged authorizer must answer in a Lambda container.
 
-Runs `sam local invoke` and `sam local start-lambda`; the arguments are handed on to both. Called by
-scripts/sam-local.sh, which has built the function and started an engine.
+Runs `sam local invoke`, a fresh container for each call, and `sam local start-lambda`, one warm container for all.
+The arguments are handed on to both. Called by scripts/sam-local.sh, which has built the function and started an
+engine.
 """
 
+import contextlib
 import json
-import os
-import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
 
 FUNCTION = "AuthorizerFunction"
-CONTEXT = {
-    "tenant", "plan", "limited", "code", "message", "retryAfter", "limit", "remaining", "reset", "scope", "reason",
-    "rateLimit", "rateLimitPolicy",
-}
+GOOD = "events/apigw-custom-auth-request-type-request.json"
+BAD_KEY = "events/apigw-custom-auth-request-type-request-bad-key.json"
+SUSPENDED = "events/apigw-custom-auth-request-type-request-suspended.json"
+
 # A tenant of examples/plans.yaml on its smallest plan, and far more calls than that plan's burst of 10.
 SMALL_KEY = "hooli-dev-key-1"
 FLOOD = 500
 
+# What template.yaml maps from. All of them, always, and as strings: an unresolved variable is undefined behaviour.
+CONTEXT = {
+    "tenant", "plan", "limited", "code", "message", "retryAfter", "limit", "remaining", "reset", "scope", "reason",
+    "rateLimit", "rateLimitPolicy",
+}
 
-def check(condition, what, got):
+
+def fail(what):
+    sys.exit(f"sam-local: FAILED: {what}")
+
+
+def ok(what):
+    print(f"sam-local: ok: {what}", flush=True)
+
+
+def check(condition, wanted, got):
     if not condition:
-        sys.exit(f"sam-local: FAILED: {what}; got {json.dumps(got)}")
+        fail(f"want {wanted}; got {json.dumps(got)}")
 
 
-def check_answer(answer, effect):
-    statement = answer.get("policyDocument", {}).get("Statement", [{}])[0]
-    check(statement.get("Effect") == effect, f"an answer that says {effect}", answer)
+def effect_of(answer):
+    check("policyDocument" in answer, "a policy", answer)
+    return answer["policyDocument"]["Statement"][0]["Effect"]
+
+
+def context_of(answer, effect):
+    check(effect_of(answer) == effect, effect, answer)
     context = answer["context"]
     check(CONTEXT <= set(context), f"a context with all of {sorted(CONTEXT)}", context)
     check(all(isinstance(v, str) for v in context.values()), "a context of strings", context)
     return context
 
 
-def check_allow(answer):
-    context = check_answer(answer, "Allow")
-    check(context["limited"] == "false" and context["retryAfter"] == "0", "not limited, no wait", context)
-
-
-def check_unauthorized(answer):
-    check(answer.get("errorMessage") == "Unauthorized", "the error that API Gateway turns into a 401", answer)
-
-
-def check_deny(answer):
-    context = check_answer(answer, "Deny")
-    check(context["limited"] == "true" and int(context["retryAfter"]) >= 1, "limited, and how long to wait", context)
+def load(event, key=None):
+    """Reads an event; with another API key if one is given."""
+    with open(event, "rb") as f:
+        body = json.load(f)
+    if key is not None:
+        for headers, value in (("headers", key), ("multiValueHeaders", [key])):
+            names = [name for name in body[headers] if name.lower() == "x-api-key"]
+            check(len(names) == 1, f"one x-api-key among {headers}", body)
+            body[headers][names[0]] = value
+    return json.dumps(body).encode()
 
 
 def invoke(event, options):
     run = subprocess.run(
         ["sam", "local", "invoke", FUNCTION, "--event", event, *options],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=180,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180,
     )
     try:
         return json.loads(run.stdout)
     except ValueError:
-        sys.exit(f"sam-local: FAILED: sam local invoke, status {run.returncode}\n{run.stderr}\n{run.stdout}")
+        fail(f"sam local invoke: status {run.returncode}\n{run.stderr}\n{run.stdout}")
 
 
 def free_port():
@@ -69,65 +86,68 @@ def free_port():
         return s.getsockname()[1]
 
 
-def with_key(event, key):
-    with open(event, "rb") as f:
-        event = json.load(f)
-    for headers, value in (("headers", key), ("multiValueHeaders", [key])):
-        names = [name for name in event[headers] if name.lower() == "x-api-key"]
-        check(names, f"an x-api-key among {headers}", event)
-        event[headers][names[0]] = value
-    return json.dumps(event).encode()
-
-
-def flood(body, options):
-    """Calls one warm container until it refuses, and returns the number of calls and the refusal."""
+@contextlib.contextmanager
+def warm(options):
+    """Yields a function that sends an event to one warm container and returns its answer."""
     port = free_port()
     url = f"http://127.0.0.1:{port}/2015-03-31/functions/{FUNCTION}/invocations"
-    with open(os.path.join(os.environ.get("TMPDIR", "/tmp"), f"weir-start-lambda-{port}.log"), "w+") as log:
+
+    def call(body):
+        with urllib.request.urlopen(urllib.request.Request(url, body), timeout=30) as r:
+            return json.load(r)
+
+    with tempfile.TemporaryFile("w+") as log:
         server = subprocess.Popen(
             ["sam", "local", "start-lambda", "--port", str(port), *options],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log,
         )
         try:
             deadline = time.monotonic() + 120
-            for calls in range(1, FLOOD + 1):
-                while True:
-                    try:
-                        with urllib.request.urlopen(urllib.request.Request(url, body), timeout=30) as r:
-                            answer = json.load(r)
+            while True:
+                with socket.socket() as s:
+                    if s.connect_ex(("127.0.0.1", port)) == 0:
                         break
-                    except ConnectionError:
-                        pass
-                    except urllib.error.URLError as e:
-                        if not isinstance(e.reason, ConnectionError):
-                            raise
-                    if server.poll() is not None or time.monotonic() > deadline:
-                        log.seek(0)
-                        sys.exit(f"sam-local: FAILED: sam local start-lambda did not answer\n{log.read()}")
-                    time.sleep(0.3)
-                if answer["policyDocument"]["Statement"][0]["Effect"] == "Deny":
-                    return calls, answer
-            sys.exit(f"sam-local: FAILED: no refusal in {FLOOD} calls")
+                if server.poll() is not None or time.monotonic() > deadline:
+                    log.seek(0)
+                    fail(f"sam local start-lambda does not listen\n{log.read()}")
+                time.sleep(0.2)
+            try:
+                yield call
+            except (OSError, ValueError) as e:
+                log.seek(0)
+                fail(f"sam local start-lambda: {e}\n{log.read()}")
         finally:
-            server.send_signal(signal.SIGTERM)
+            server.terminate()
             try:
                 server.wait(60)
             except subprocess.TimeoutExpired:
                 server.kill()
-            os.unlink(log.name)
 
 
 def main():
     options = sys.argv[1:]
-    for event, answered in (
-        ("events/rest-request.json", check_allow),
-        ("events/rest-request-bad-key.json", check_unauthorized),
-    ):
-        answered(invoke(event, options))
-        print(f"sam-local: ok: {event}: {answered.__name__.removeprefix('check_')}", flush=True)
-    calls, answer = flood(with_key("events/rest-request.json", SMALL_KEY), options)
-    check_deny(answer)
-    print(f"sam-local: ok: one warm container: refused at call {calls}, wait {answer['context']['retryAfter']} s")
+
+    context = context_of(invoke(GOOD, options), "Allow")
+    check(context["limited"] == "false" and context["retryAfter"] == "0", "not limited, no wait", context)
+    ok("a good key: Allow")
+
+    answer = invoke(BAD_KEY, options)
+    check(answer.get("errorMessage") == "Unauthorized", "the error that API Gateway turns into a 401", answer)
+    ok("a wrong key: Unauthorized")
+
+    with warm(options) as call:
+        context = context_of(call(load(SUSPENDED)), "Deny")
+        check(context["code"] == "tenant_suspended", "tenant_suspended", context)
+        ok("a suspended tenant: Deny")
+
+        body = load(GOOD, SMALL_KEY)
+        for calls in range(1, FLOOD + 1):
+            answer = call(body)
+            if effect_of(answer) == "Deny":
+                break
+        context = context_of(answer, "Deny")
+        check(context["limited"] == "true" and int(context["retryAfter"]) >= 1, "limited, and a wait", context)
+        ok(f"a flood: Deny at call {calls}, retry after {context['retryAfter']} s")
 
 
 if __name__ == "__main__":
