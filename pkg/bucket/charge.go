@@ -6,8 +6,8 @@ const EpochLength = int64(1_000_000_000)
 
 // Charge asks for consumption to be added to one row, in one conditional write.
 type Charge struct {
-	Limit  Limit
-	Now    int64 // ns since the Unix epoch
+	Limit  Limit // not unlimited
+	Now    int64 // ns since the Unix epoch; not before the At of the row as last seen
 	Tokens int64 // to add to Spent, > 0
 	Inc    int64 // to add to TAT, ns: from Limit.Charge
 	Ver    int64 // version of the limit; stored with the row
@@ -23,7 +23,7 @@ type Charge struct {
 type Fold struct {
 	From  int64           // the row's Fold must still be this
 	Delta int64           // to add to TAT beyond Inc, ns, >= 0
-	Seen  map[string]Seen // replaces the row's Seen
+	Seen  map[string]Seen // replaces the row's Seen; never written to again
 }
 
 // Status is what became of a Charge.
@@ -48,25 +48,31 @@ type Outcome struct {
 // do atomically. found is false if the row does not exist (or has expired).
 //
 //	t = max(tat, now) + delta + inc      Charged if t <= now + tau
+//
+// Only a Charged row differs from r. If a charge is made to an unlimited Limit
+// all the same, it is counted and not refused.
 func (c Charge) Apply(r Row, found bool) (Row, Status) {
 	if !found {
-		r = Row{Region: r.Region, Born: c.Now}
+		r = Row{Region: r.Region}
 	}
 	delta := int64(0)
 	if c.Fold != nil {
 		if r.Fold != c.Fold.From {
 			return r, Conflict
 		}
-		delta = c.Fold.Delta
+		delta = max(0, c.Fold.Delta)
 	}
-	base := max(r.TAT, c.Now) - c.Now // >= 0
-	if room := c.Limit.tau - base - delta; room < c.Inc {
+	base := ahead(r.TAT, c.Now) // compared by subtracting: the sums may not fit
+	if l := c.Limit; !l.unlimited && (base > l.tau || c.Inc > l.tau-base-delta) {
 		return r, Refused
+	}
+	if !found {
+		r.Born = c.Now
 	}
 	if c.OpensEpoch(r, found) {
 		r.Epoch = Epoch{Start: c.Now, Spent: r.Spent}
 	}
-	r.TAT = c.Now + base + delta + c.Inc
+	r.TAT = add(c.Now, add(add(base, delta), c.Inc))
 	r.Spent += c.Tokens
 	r.At = c.Now
 	r.Ver = c.Ver

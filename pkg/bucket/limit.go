@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"time"
 )
 
@@ -47,9 +46,16 @@ func (r Rate) PerSecond() float64 {
 type Limit struct {
 	rate      Rate
 	burst     int64
-	tau       int64 // depth in ns: ceil(burst * period / count)
+	full      int64 // burst*T in ns, rounded up
+	over      int64 // what rounding full up added, in 1/Count ns
+	slack     int64 // ns that rounding may take from a burst unpunished
+	tau       int64 // full + slack
 	unlimited bool
 }
+
+// maxSlack bounds the slack of a Limit whose T is not a whole number of ns. See
+// the package documentation, Rounding.
+const maxSlack = int64(time.Microsecond)
 
 // Unlimited returns the limit that admits everything and charges nothing.
 func Unlimited() Limit { return Limit{unlimited: true} }
@@ -71,20 +77,22 @@ func NewLimit(r Rate, b int64) (Limit, error) {
 		return Limit{rate: Rate{}, burst: b}, nil
 	}
 	// count/period <= MaxPerSecond/s, without a division that rounds.
-	hi, lo := bits.Mul64(uint64(r.Count), uint64(time.Second))
-	mhi, mlo := bits.Mul64(MaxPerSecond, uint64(r.Period))
-	if hi > mhi || (hi == mhi && lo > mlo) {
+	if mul(MaxPerSecond, int64(r.Period)).less(mul(r.Count, int64(time.Second))) {
 		return Limit{}, fmt.Errorf("%w: %d per %v: at most %d/s", ErrRate, r.Count, r.Period, int64(MaxPerSecond))
 	}
 	if b == 0 {
 		return Limit{}, fmt.Errorf("%w: 0 tokens admit nothing; write rate 0 to refuse everything, or a burst of 1 or more", ErrBurst)
 	}
-	tau := mulDivCeil(b, int64(r.Period), r.Count)
-	if tau > int64(MaxDepth) {
-		most := mulDivFloor(int64(MaxDepth), r.Count, int64(r.Period))
+	full, over := mul(b, int64(r.Period)).divCeil(r.Count)
+	if full > int64(MaxDepth) {
+		most, _ := mul(int64(MaxDepth), r.Count).div(int64(r.Period))
 		return Limit{}, fmt.Errorf("%w: %d tokens at %d per %v refill in over 100 years: at most %d", ErrBurst, b, r.Count, r.Period, most)
 	}
-	return Limit{rate: r, burst: b, tau: tau}, nil
+	slack := int64(0)
+	if int64(r.Period)%r.Count != 0 {
+		slack = min(maxSlack, int64(r.Period)/r.Count/1000)
+	}
+	return Limit{rate: r, burst: b, full: full, over: over, slack: slack, tau: full + slack}, nil
 }
 
 // Rate returns the rate the limit was made with.
@@ -93,7 +101,9 @@ func (l Limit) Rate() Rate { return l.rate }
 // Burst returns the bucket's size in tokens.
 func (l Limit) Burst() int64 { return l.burst }
 
-// Depth returns tau, the time an empty bucket takes to refill.
+// Depth returns tau, the time an empty bucket takes to refill: how far a TAT may
+// lie ahead of now. It includes the slack of a rate that does not divide into
+// whole nanoseconds, so a store that charges up to it admits what Take admits.
 func (l Limit) Depth() time.Duration { return time.Duration(l.tau) }
 
 // IsUnlimited reports whether the limit admits everything.
@@ -111,7 +121,8 @@ func (l Limit) Time(n int64) int64 {
 	case l.rate.Count == 0:
 		return math.MaxInt64
 	}
-	return mulDivCeil(n, int64(l.rate.Period), l.rate.Count)
+	t, _ := mul(n, int64(l.rate.Period)).divCeil(l.rate.Count)
+	return t
 }
 
 // Tokens returns how many whole tokens refill in d nanoseconds; d <= 0 is 0.
@@ -119,7 +130,8 @@ func (l Limit) Tokens(d int64) int64 {
 	if d <= 0 || l.unlimited || l.rate.Count == 0 {
 		return 0
 	}
-	return mulDivFloor(d, l.rate.Count, int64(l.rate.Period))
+	n, _ := mul(d, l.rate.Count).div(int64(l.rate.Period))
+	return n
 }
 
 // Charge returns the time to add to a TAT for n tokens, in ns, and the new
@@ -127,7 +139,10 @@ func (l Limit) Tokens(d int64) int64 {
 // that earlier charges have paid in excess by rounding up; whoever charges one
 // bucket repeatedly passes it back in, and then the sum of all increments is
 // ceil(total*Period/Count) exactly. Passing 0 each time overcharges by less
-// than 1 ns a charge; it never undercharges.
+// than 1 ns a charge, which is up to 0.1 % at the highest rates; it never
+// undercharges.
+//
+// A charge that is refused leaves the remainder as it was.
 func (l Limit) Charge(n, paid int64) (inc, rest int64) {
 	if n <= 0 || l.unlimited || l.rate.Count == 0 {
 		return l.Time(n), paid
@@ -135,41 +150,6 @@ func (l Limit) Charge(n, paid int64) (inc, rest int64) {
 	if paid < 0 || paid >= l.rate.Count { // of another limit
 		paid = 0
 	}
-	hi, lo := bits.Mul64(uint64(n), uint64(l.rate.Period))
-	lo, borrow := bits.Sub64(lo, uint64(paid), 0)
-	hi -= borrow // paid < Count <= Period/1000, so nothing is lost
-	c := uint64(l.rate.Count)
-	if hi >= c {
-		return math.MaxInt64, 0
-	}
-	q, r := bits.Div64(hi, lo, c)
-	if r > 0 {
-		q++
-		r = c - r
-	}
-	if q > math.MaxInt64 {
-		return math.MaxInt64, 0
-	}
-	return int64(q), int64(r)
-}
-
-// mulDivCeil returns ceil(a*b/c) for a, b >= 0 and c > 0, saturating.
-func mulDivCeil(a, b, c int64) int64 {
-	hi, lo := bits.Mul64(uint64(a), uint64(b))
-	lo, carry := bits.Add64(lo, uint64(c-1), 0)
-	return div(hi+carry, lo, c)
-}
-
-// mulDivFloor returns floor(a*b/c) for a, b >= 0 and c > 0, saturating.
-func mulDivFloor(a, b, c int64) int64 {
-	hi, lo := bits.Mul64(uint64(a), uint64(b))
-	return div(hi, lo, c)
-}
-
-func div(hi, lo uint64, c int64) int64 {
-	if hi >= uint64(c) {
-		return math.MaxInt64
-	}
-	q, _ := bits.Div64(hi, lo, uint64(c))
-	return int64(min(q, math.MaxInt64))
+	// paid < Count <= Period/1000, so the difference is positive.
+	return mul(n, int64(l.rate.Period)).sub(paid).divCeil(l.rate.Count)
 }

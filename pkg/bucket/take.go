@@ -23,6 +23,10 @@ type Decision struct {
 // the bucket is overdrawn or its rate is 0.
 //
 //	t = max(tat, now) + n*T        allowed if t <= now + tau
+//
+// n*T is rounded up to a nanosecond each time, because a TAT alone has no place
+// for the rest. A caller that takes often from one bucket uses Bucket, which is
+// exact, or adds up Charge.
 func (l Limit) Take(tat, now, n int64) (int64, Decision) {
 	if l.unlimited {
 		return tat, Decision{Allowed: true, Remaining: math.MaxInt64}
@@ -31,11 +35,10 @@ func (l Limit) Take(tat, now, n int64) (int64, Decision) {
 	if w := l.Wait(tat, now, n); w > 0 {
 		return tat, Decision{Remaining: l.Remaining(tat, now), Wait: w, Full: l.Full(tat, now)}
 	}
-	t := tat
 	if n > 0 {
-		t = max(tat, now) + l.Time(n)
+		tat = max(tat, now) + l.Time(n)
 	}
-	return t, Decision{Allowed: true, Remaining: l.Remaining(t, now), Full: l.Full(t, now)}
+	return tat, Decision{Allowed: true, Remaining: l.Remaining(tat, now), Full: l.Full(tat, now)}
 }
 
 // Wait returns how long after now a take of n tokens would be allowed if nothing
@@ -50,33 +53,29 @@ func (l Limit) Wait(tat, now, n int64) time.Duration {
 	case l.rate.Count == 0 || n > l.burst:
 		return Never
 	}
-	// tau is burst*T rounded up and Time rounds up too, so n = burst fits.
-	base := max(tat, now) - now // >= 0; tat and now are clock readings, far from overflow
-	return time.Duration(max(0, base-(l.tau-l.Time(n))))
+	room := l.tau - l.Time(n) // >= 0: full and Time both round up
+	return time.Duration(max(0, ahead(tat, now)-room))
 }
 
 // Remaining returns the whole tokens in the bucket at now: 0 to Burst.
 func (l Limit) Remaining(tat, now int64) int64 {
-	switch {
-	case l.unlimited:
+	if l.unlimited {
 		return math.MaxInt64
-	case l.rate.Count == 0:
+	}
+	if l.rate.Count == 0 {
 		return 0
 	}
-	free := l.tau - max(0, tat-now)
-	if free == l.tau {
-		return l.burst
-	}
-	return min(l.burst, l.Tokens(free))
+	return max(0, l.burst-l.Level(tat, now))
 }
 
 // Level returns the whole tokens missing from the bucket at now, rounded up;
-// it may exceed Burst if the bucket is overdrawn.
+// it exceeds Burst if the bucket is overdrawn.
 func (l Limit) Level(tat, now int64) int64 {
-	if l.unlimited || l.rate.Count == 0 || tat <= now {
+	if l.unlimited || l.rate.Count == 0 {
 		return 0
 	}
-	return mulDivCeil(tat-now, l.rate.Count, int64(l.rate.Period))
+	level, _ := mul(max(0, ahead(tat, now)-l.slack), l.rate.Count).divCeil(int64(l.rate.Period))
+	return level
 }
 
 // Full returns how long after now the bucket is full again.
@@ -84,5 +83,5 @@ func (l Limit) Full(tat, now int64) time.Duration {
 	if l.unlimited || l.rate.Count == 0 {
 		return 0
 	}
-	return time.Duration(max(0, tat-now))
+	return time.Duration(ahead(tat, now))
 }
