@@ -10,6 +10,9 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"weir/internal/authorizer"
+	"weir/internal/limiter"
 )
 
 // Store names where buckets and configuration are kept.
@@ -58,8 +61,8 @@ type Settings struct {
 
 // Defaults of optional settings.
 const (
-	DefaultKeyHeader    = "x-api-key"
-	DefaultStoreTimeout = 100 * time.Millisecond
+	DefaultKeyHeader    = authorizer.DefaultKeyHeader
+	DefaultStoreTimeout = limiter.DefaultTimeout
 	MaxStoreTimeout     = 5 * time.Second // API Gateway itself waits 10 s for an HTTP API's authorizer
 	DefaultPlans        = "plans.yaml"    // beside the executable
 	DefaultMemoryRegion = "local"         // with Memory, where there may be none

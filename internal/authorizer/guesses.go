@@ -1,0 +1,144 @@
+package authorizer
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"weir/internal/directory"
+	"weir/internal/identity"
+	"weir/internal/limiter"
+	"weir/internal/plan"
+	"weir/internal/request"
+	"weir/pkg/bucket"
+)
+
+// Failed credentials are limited by the address they come from, so that guessing
+// keys buys neither lookups nor lines in the log: up to the limit they are 401,
+// beyond it 429, and while an address is beyond it this process does not look up
+// credentials from there at all, except those it knows to be good. Behind one
+// address a guesser can thus delay others' keys until the process has seen them.
+
+// errGuessing is returned for a credential that was not looked up because its
+// address has failed too often.
+var errGuessing = errors.New("authorizer: too many failed credentials from this address")
+
+// rememberer is a Directory that can say at no cost whether it holds the tenant
+// of a credential in memory.
+type rememberer interface {
+	Remembers(now int64, h directory.Hash) bool
+}
+
+func (h *Handler) remembers(now int64, hash directory.Hash) bool {
+	r, ok := h.directory.(rememberer)
+	return ok && r.Remembers(now, hash)
+}
+
+// unauthorized charges a failed credential to its address and answers 401, or 429
+// if there were too many. Without an address it is always 401: a bucket for all
+// of them would be one that anybody could empty.
+func (h *Handler) unauthorized(ctx context.Context, now int64, req *request.Request) (verdict, error) {
+	if !req.IP.IsValid() {
+		return verdict{}, ErrUnauthorized
+	}
+	if h.blocked(now, req) {
+		return h.guessing(now, req), nil
+	}
+	d := h.limiter.Decide(ctx, now, []limiter.Check{check(h.bad, plan.Subject{IP: req.IP}, 0)})
+	if d.Allowed || d.Tightest < 0 {
+		return verdict{}, ErrUnauthorized
+	}
+	h.guesses.block(identity.IPKey(req.IP), now, d.Results[d.Tightest])
+	return verdict{fields: decided(nobody, []*plan.Limit{h.bad}, d)}, nil
+}
+
+func (h *Handler) blocked(now int64, req *request.Request) bool {
+	if !req.IP.IsValid() || h.guesses.empty() {
+		return false
+	}
+	_, ok := h.guesses.blocked(identity.IPKey(req.IP), now)
+	return ok
+}
+
+// guessing is the answer while an address is blocked.
+func (h *Handler) guessing(now int64, req *request.Request) verdict {
+	r, ok := h.guesses.blocked(identity.IPKey(req.IP), now)
+	if !ok { // until a moment ago
+		r = limiter.Result{Name: h.bad.Name, Limit: h.bad.Bucket, Wait: 1}
+	}
+	return verdict{fields: decided(nobody, []*plan.Limit{h.bad}, limiter.Decision{Results: []limiter.Result{r}})}
+}
+
+// Bounds of what is remembered about addresses.
+const (
+	maxBlocked   = 10_000
+	maxBlockTime = time.Minute
+)
+
+// guesses remembers which addresses are over the limit of failed credentials,
+// and until when. It may only refuse, never admit. The zero value is empty.
+type guesses struct {
+	mu    sync.Mutex
+	until map[string]block // by identity.IPKey
+}
+
+type block struct {
+	until  int64 // ns since the Unix epoch; another try is pointless before
+	at     int64
+	result limiter.Result // at that time
+}
+
+func (g *guesses) empty() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.until) == 0
+}
+
+// blocked returns the refusal of an address, brought up to now.
+func (g *guesses) blocked(ip string, now int64) (limiter.Result, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	b, ok := g.until[ip]
+	if !ok {
+		return limiter.Result{}, false
+	}
+	if now >= b.until {
+		delete(g.until, ip)
+		return limiter.Result{}, false
+	}
+	r, passed := b.result, time.Duration(max(0, now-b.at))
+	if r.Wait != bucket.Never {
+		r.Wait -= passed
+	}
+	r.Full = max(0, r.Full-passed)
+	return r, true
+}
+
+func (g *guesses) block(ip string, now int64, r limiter.Result) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.until) >= maxBlocked {
+		g.forget(now)
+	}
+	if g.until == nil {
+		g.until = make(map[string]block)
+	}
+	g.until[ip] = block{until: now + int64(min(r.Wait, maxBlockTime)), at: now, result: r}
+}
+
+// forget makes room for many, so that it is seldom needed: it drops what has
+// passed and, if that is not half, any others. What is forgotten is asked for again.
+func (g *guesses) forget(now int64) {
+	for ip, b := range g.until {
+		if now >= b.until {
+			delete(g.until, ip)
+		}
+	}
+	for ip := range g.until {
+		if len(g.until) <= maxBlocked/2 {
+			return
+		}
+		delete(g.until, ip)
+	}
+}

@@ -1,0 +1,158 @@
+package authorizer
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"time"
+
+	"weir/internal/directory"
+	"weir/internal/limiter"
+	"weir/internal/plan"
+	"weir/internal/request"
+)
+
+// ErrUnauthorized is the one error of a Handler. API Gateway answers 401 to this
+// text and 500 to any other, so nothing may be added to it.
+var ErrUnauthorized = errors.New("Unauthorized") //nolint:staticcheck // the text is API Gateway's
+
+// Limiter decides; *limiter.Limiter does. A decision never fails: what the store
+// could not tell is said in the Results.
+type Limiter interface {
+	Decide(ctx context.Context, now int64, checks []limiter.Check) limiter.Decision
+}
+
+// DefaultKeyHeader is the header of the API key unless Options say otherwise.
+const DefaultKeyHeader = "x-api-key"
+
+// Options of a Handler. The zero value is a working configuration.
+type Options struct {
+	KeyHeader      string        // of the API key; DefaultKeyHeader if ""
+	HTTP           HTTPStyle     // how HTTP APIs are answered
+	Timeout        time.Duration // of all store work for a request; limiter.DefaultTimeout if 0
+	BadCredentials *plan.Limit   // of failed credentials, by IP; plan.DefaultBadCredentials if nil
+	Now            func() int64  // ns since the Unix epoch; the system's clock if nil
+	Log            *slog.Logger  // slog.Default() if nil
+}
+
+// Handler answers authorizer events. It is safe for concurrent use.
+type Handler struct {
+	directory directory.Directory
+	limiter   Limiter
+	keyHeader string
+	http      HTTPStyle
+	timeout   time.Duration
+	bad       *plan.Limit
+	guesses   guesses
+	now       func() int64
+	log       *slog.Logger
+}
+
+// New returns a Handler.
+func New(d directory.Directory, l Limiter, o Options) *Handler {
+	h := &Handler{
+		directory: d,
+		limiter:   l,
+		keyHeader: lower(cmp.Or(o.KeyHeader, DefaultKeyHeader)),
+		http:      o.HTTP,
+		timeout:   o.Timeout,
+		bad:       o.BadCredentials,
+		now:       o.Now,
+		log:       o.Log,
+	}
+	if h.timeout <= 0 {
+		h.timeout = limiter.DefaultTimeout
+	}
+	if h.bad == nil {
+		l := plan.DefaultBadCredentials()
+		h.bad = &l
+	}
+	if h.now == nil {
+		h.now = func() int64 { return time.Now().UnixNano() }
+	}
+	if h.log == nil {
+		h.log = slog.Default()
+	}
+	return h
+}
+
+// Invoke is Handle for aws-lambda-go: it implements lambda.Handler.
+func (h *Handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	return h.Handle(ctx, payload)
+}
+
+// Handle answers an event. The error is ErrUnauthorized or nil.
+func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer json.RawMessage, err error) {
+	var req request.Request
+	who := nobody
+	defer func() {
+		if p := recover(); p != nil {
+			h.logPanic(p, req.ID)
+			answer, err = h.http.encode(req.Kind, afterPanic(who)), nil
+		}
+	}()
+
+	req, err = parse(raw)
+	if err != nil {
+		h.log.Error("event refused: the function is attached to something other than an authorizer")
+		return h.http.encode(0, verdict{fields: refused(nobody, codeUnsupported, reasonNone, reasonUnsupported, retryNever)}), nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, h.timeout)
+	defer cancel()
+	v, err := h.decide(ctx, h.now(), &req, &who)
+	if err != nil {
+		return nil, err
+	}
+	return h.http.encode(req.Kind, v), nil
+}
+
+// decide returns the verdict on a request, or ErrUnauthorized. It sets who as
+// soon as the caller is known.
+func (h *Handler) decide(ctx context.Context, now int64, req *request.Request, who *caller) (verdict, error) {
+	entry, err := h.identify(ctx, now, req)
+	switch {
+	case errors.Is(err, errGuessing):
+		return h.guessing(now, req), nil
+	case errors.Is(err, directory.ErrUnknown):
+		return h.unauthorized(ctx, now, req)
+	case err != nil:
+		h.log.Warn("caller not identified: the directory did not answer", "requestId", req.ID, "timeout", errors.Is(err, context.DeadlineExceeded))
+		return verdict{fields: refused(nobody, codeUnavailable, reasonNone, reasonUnavailable, retryUnavailable)}, nil
+	}
+	*who = caller{tenant: entry.Tenant.ID, plan: entry.Plan.Name}
+	if entry.Tenant.Suspended {
+		return verdict{fields: refused(*who, codeSuspended, "tenant", reasonSuspended, retrySuspended)}, nil
+	}
+
+	subject := plan.Subject{
+		Tenant:   entry.Tenant.ID,
+		IP:       req.IP,
+		Method:   req.Method,
+		Resource: req.Resource,
+		Header:   header(req.Headers),
+	}
+	limits := entry.Plan.Matching(req.Method, req.Resource)
+	checks := make([]limiter.Check, len(limits))
+	for i, l := range limits {
+		checks[i] = check(l, subject, entry.Plan.Ver)
+	}
+	d := h.limiter.Decide(ctx, now, checks)
+	return verdict{allowed: d.Allowed, over: !d.Allowed, fields: decided(*who, limits, d)}, nil
+}
+
+func check(l *plan.Limit, s plan.Subject, ver int64) limiter.Check {
+	return limiter.Check{Name: l.Name, Key: l.BucketKey(s), Limit: l.Bucket, Cost: l.Cost, Ver: ver}
+}
+
+// afterPanic is the answer when Weir itself is broken. As with a store that is
+// down, a caller who is known is let through; one who is not, is not.
+func afterPanic(who caller) verdict {
+	if who == nobody {
+		return verdict{fields: refused(nobody, codeUnavailable, reasonNone, reasonUnavailable, retryUnavailable)}
+	}
+	f := decided(who, nil, limiter.Decision{Allowed: true, Tightest: -1})
+	f.Code, f.Message = codeUnchecked, messages[codeUnchecked]
+	return verdict{allowed: true, fields: f}
+}
