@@ -46,8 +46,21 @@ func weirCommand(t *testing.T, dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run runs the command to its end.
-func run(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
+// run runs the command to its end in dir, in this process.
+func run(t *testing.T, dir string, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	t.Chdir(dir)
+	var out, errOut bytes.Buffer
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(&out)
+	root.SetErr(&errOut)
+	err = root.ExecuteContext(t.Context())
+	return out.String(), errOut.String(), err
+}
+
+// runProcess is run in a process of its own, for the sake of its exit code.
+func runProcess(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	cmd := weirCommand(t, dir, args...)
 	var out, errOut bytes.Buffer
@@ -205,17 +218,17 @@ func TestDevBadInput(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			stdout, stderr, code := run(t, tt.dir, append([]string{"dev"}, tt.args...)...)
-			if code != 1 || stdout != "" {
-				t.Errorf("exit code %d, stdout %q; want 1 and nothing", code, stdout)
+			stdout, stderr, err := run(t, tt.dir, append([]string{"dev"}, tt.args...)...)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if stdout+stderr != "" {
+				t.Errorf("the error is not all that is printed:\n%s%s", stdout, stderr)
 			}
 			for _, want := range tt.want {
-				if !strings.Contains(stderr, want) {
-					t.Errorf("no %q in %q", want, stderr)
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("no %q in %q", want, err)
 				}
-			}
-			if strings.Contains(stderr, "Usage:") {
-				t.Errorf("the error drowns in the usage:\n%s", stderr)
 			}
 		})
 	}
@@ -223,7 +236,7 @@ func TestDevBadInput(t *testing.T) {
 
 func TestDemoExitsWithZero(t *testing.T) {
 	// In an empty folder: the demo needs no files.
-	stdout, stderr, code := run(t, t.TempDir(), "demo")
+	stdout, stderr, code := runProcess(t, t.TempDir(), "demo")
 	if code != 0 || stderr != "" {
 		t.Fatalf("exit code %d: %s\n%s", code, stderr, stdout)
 	}
@@ -239,9 +252,9 @@ func TestDemoExitsWithZero(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	for _, args := range [][]string{{}, {"--help"}, {"help"}} {
-		stdout, stderr, code := run(t, t.TempDir(), args...)
-		if code != 0 || stderr != "" {
-			t.Errorf("weir %v: exit code %d, %s", args, code, stderr)
+		stdout, _, err := run(t, t.TempDir(), args...)
+		if err != nil {
+			t.Errorf("weir %v: %v", args, err)
 		}
 		for _, want := range []string{"dev ", "demo ", "version ", "Examples:"} {
 			if !strings.Contains(stdout, want) {
@@ -250,24 +263,24 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"dev", "demo", "version"} {
-		stdout, _, code := run(t, t.TempDir(), name, "--help")
-		if code != 0 || !strings.Contains(stdout, "Usage:") {
-			t.Errorf("weir %s --help: exit code %d\n%s", name, code, stdout)
+		stdout, _, err := run(t, t.TempDir(), name, "--help")
+		if err != nil || !strings.Contains(stdout, "Usage:") {
+			t.Errorf("weir %s --help: %v\n%s", name, err, stdout)
 		}
 	}
 }
 
 func TestMisspeltCommand(t *testing.T) {
-	_, stderr, code := run(t, t.TempDir(), "dmo")
-	if code != 1 || !strings.Contains(stderr, `"dmo"`) || !strings.Contains(stderr, "demo?") {
+	_, stderr, code := runProcess(t, t.TempDir(), "dmo")
+	if code != 1 || !strings.HasPrefix(stderr, "weir: ") || !strings.Contains(stderr, `"dmo"`) || !strings.Contains(stderr, "demo?") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }
 
 func TestVersion(t *testing.T) {
-	stdout, _, code := run(t, t.TempDir(), "version")
-	if code != 0 || !regexp.MustCompile(`^weir \S+.* go1\.\S+ \w+/\w+\n$`).MatchString(stdout) {
-		t.Errorf("exit code %d, %q", code, stdout)
+	stdout, _, err := run(t, t.TempDir(), "version")
+	if err != nil || !regexp.MustCompile(`^weir \S+.* go1\.\S+ \w+/\w+\n$`).MatchString(stdout) {
+		t.Errorf("%q, %v", stdout, err)
 	}
 }
 
