@@ -1,0 +1,420 @@
+package replicator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"weir/internal/testengine"
+)
+
+const (
+	dublin   = "eu-west-1"
+	virginia = "us-east-1"
+	tokyo    = "ap-northeast-1"
+)
+
+var regions = []string{dublin, virginia, tokyo}
+
+// world is a table in three Regions and its replicator, running.
+type world struct {
+	*Replicator
+	t      *testing.T
+	table  string
+	client map[string]*dynamodb.Client
+}
+
+var tables struct {
+	sync.Mutex
+	n int
+}
+
+func start(t *testing.T, o Options) *world {
+	t.Helper()
+	e := testengine.Start(t)
+	tables.Lock()
+	tables.n++
+	w := &world{t: t, table: fmt.Sprintf("replicated-%d", tables.n), client: map[string]*dynamodb.Client{}}
+	tables.Unlock()
+	for _, region := range regions {
+		w.client[region] = e.Client(region)
+		create(t, w.client[region], w.table, true)
+	}
+	if o.Endpoint == "" {
+		o.Endpoint = e.Endpoint()
+	}
+	o.Table, o.Regions = w.table, regions
+	o.Poll = 10 * time.Millisecond
+	r, err := New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Replicator = r
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- r.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+func create(t *testing.T, c *dynamodb.Client, table string, stream bool) {
+	t.Helper()
+	in := &dynamodb.CreateTableInput{
+		TableName:   &table,
+		BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{
+			{AttributeName: aws.String("pk"), AttributeType: types.ScalarAttributeTypeS},
+			{AttributeName: aws.String("sk"), AttributeType: types.ScalarAttributeTypeS},
+		},
+		KeySchema: []types.KeySchemaElement{
+			{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash},
+			{AttributeName: aws.String("sk"), KeyType: types.KeyTypeRange},
+		},
+	}
+	if stream {
+		in.StreamSpecification = &types.StreamSpecification{
+			StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages,
+		}
+	}
+	_, err := c.CreateTable(t.Context(), in)
+	var exists *types.ResourceInUseException // says the second attempt of a call whose answer was lost
+	if err != nil && !errors.As(err, &exists) {
+		t.Fatal(err)
+	}
+}
+
+func key(pk, sk string) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{
+		"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk},
+	}
+}
+
+// add adds n to an item's count, and returns what it came to.
+func (w *world) add(region, pk, sk string, n int) int {
+	w.t.Helper()
+	out, err := w.client[region].UpdateItem(w.t.Context(), &dynamodb.UpdateItemInput{
+		TableName: &w.table, Key: key(pk, sk),
+		UpdateExpression: aws.String("ADD #n :n"), ReturnValues: types.ReturnValueAllNew,
+		ExpressionAttributeNames:  map[string]string{"#n": "spent"},
+		ExpressionAttributeValues: map[string]types.AttributeValue{":n": number64(n)},
+	})
+	if err != nil {
+		w.t.Error(err)
+		return 0
+	}
+	return count(out.Attributes)
+}
+
+func number64(n int) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.Itoa(n)}
+}
+
+// count returns an item's count; -1 if there is no item.
+func count(item map[string]types.AttributeValue) int {
+	v, ok := item["spent"].(*types.AttributeValueMemberN)
+	if !ok {
+		return -1
+	}
+	n, err := strconv.Atoi(v.Value)
+	if err != nil {
+		return -2
+	}
+	return n
+}
+
+func (w *world) get(region, pk, sk string) map[string]types.AttributeValue {
+	w.t.Helper()
+	out, err := w.client[region].GetItem(w.t.Context(), &dynamodb.GetItemInput{TableName: &w.table, Key: key(pk, sk)})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return out.Item
+}
+
+func (w *world) remove(region, pk, sk string) {
+	w.t.Helper()
+	_, err := w.client[region].DeleteItem(w.t.Context(), &dynamodb.DeleteItemInput{TableName: &w.table, Key: key(pk, sk)})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) drain() {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), 30*time.Second)
+	defer cancel()
+	if err := w.Drain(ctx); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) want(pk, sk string, want int) {
+	w.t.Helper()
+	for _, region := range regions {
+		if got := count(w.get(region, pk, sk)); got != want {
+			w.t.Errorf("%s %s in %s: %d, want %d", pk, sk, region, got, want)
+		}
+	}
+}
+
+func TestRowsConverge(t *testing.T) {
+	w := start(t, Options{})
+	for i, region := range regions {
+		w.add(region, "bucket", region, 10+i)
+	}
+	w.drain()
+	for i, region := range regions {
+		w.add(region, "bucket", region, 100) // on a row that has been replicated
+		w.drain()
+		w.want("bucket", region, 110+i)
+	}
+	// Six writes, each to two other Regions; what was applied is not sent on.
+	if s := w.Stats(); s.Writes != 6 || s.Applied != 12 || s.Older != 0 || s.Coalesced != 0 {
+		t.Errorf("%+v, want 6 writes, 12 applied", s)
+	}
+}
+
+func TestImagesSurvive(t *testing.T) {
+	w := start(t, Options{})
+	item := key("bucket", dublin)
+	item["seen"] = &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{
+		tokyo: &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{
+			"at": &types.AttributeValueMemberN{Value: "1800000000123456789"},
+		}},
+	}}
+	item["none"] = &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{}}
+	item["list"] = &types.AttributeValueMemberL{Value: []types.AttributeValue{&types.AttributeValueMemberBOOL{Value: true}}}
+	item["raw"] = &types.AttributeValueMemberB{Value: []byte{0, 255}}
+	for range 2 { // the second writes nothing new
+		if _, err := w.client[dublin].PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &w.table, Item: item}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.drain()
+	for _, region := range regions {
+		if got := w.get(region, "bucket", dublin); !reflect.DeepEqual(got, item) {
+			t.Errorf("in %s: %v, want %v", region, got, item)
+		}
+	}
+	w.add(dublin, "bucket", dublin, 3) // the whole image is the condition of the next
+	w.drain()
+	w.want("bucket", dublin, 3)
+}
+
+func TestDeletesReplicate(t *testing.T) {
+	w := start(t, Options{})
+	w.add(dublin, "bucket", "row", 1)
+	w.drain()
+	w.remove(tokyo, "bucket", "row")
+	w.drain()
+	w.want("bucket", "row", -1)
+	w.add(virginia, "bucket", "row", 5)
+	w.drain()
+	w.want("bucket", "row", 5)
+}
+
+func TestPauseHoldsAndResumeDeliversTheNewest(t *testing.T) {
+	w := start(t, Options{})
+	w.add(dublin, "bucket", dublin, 1)
+	w.drain()
+	w.Pause(w.Around(dublin)...)
+	for range 4 {
+		w.add(dublin, "bucket", dublin, 1)
+	}
+	w.add(virginia, "bucket", virginia, 7) // Virginia to Tokyo is open
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := w.Drain(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), dublin) {
+		t.Errorf("drain across a cut: %v, want one that names %s", err, dublin)
+	}
+	for region, want := range map[string][2]int{dublin: {5, -1}, virginia: {1, 7}, tokyo: {1, 7}} {
+		got := [2]int{count(w.get(region, "bucket", dublin)), count(w.get(region, "bucket", virginia))}
+		if got != want {
+			t.Errorf("during the cut %s has %v, want %v", region, got, want)
+		}
+	}
+	before := w.Stats()
+	w.Resume()
+	w.drain()
+	w.want("bucket", dublin, 5)
+	w.want("bucket", virginia, 7)
+	// One write of Dublin's to two Regions, one of Virginia's to Dublin.
+	if got := w.Stats().Applied - before.Applied; got != 3 {
+		t.Errorf("%d writes applied after the cut, want 3: only the newest", got)
+	}
+}
+
+func TestTheLastWriterWins(t *testing.T) {
+	w := start(t, Options{})
+	w.Pause()
+	w.add(dublin, "bucket", "row", 1)
+	w.add(tokyo, "bucket", "row", 3)
+	w.add(virginia, "bucket", "row", 2) // the last
+	w.Resume()
+	w.drain()
+	w.want("bucket", "row", 2)
+	if s := w.Stats(); s.Older == 0 {
+		t.Errorf("%+v: nothing was dropped as older", s)
+	}
+
+	w.Pause()
+	w.remove(dublin, "bucket", "row")
+	w.add(tokyo, "bucket", "row", 40) // after the delete, which Tokyo has not seen
+	w.Resume()
+	w.drain()
+	w.want("bucket", "row", 42)
+
+	w.Pause()
+	w.add(tokyo, "bucket", "row", 1)
+	w.remove(dublin, "bucket", "row") // after the write
+	w.Resume()
+	w.drain()
+	w.want("bucket", "row", -1)
+}
+
+// TestConvergesUnderFire writes one item in all Regions at once, so that local
+// writes keep coming between a reading of a stream and the write that follows.
+func TestConvergesUnderFire(t *testing.T) {
+	w := start(t, Options{Lag: 20 * time.Millisecond, Jitter: 1})
+	const each = 60
+	var wg sync.WaitGroup
+	for _, region := range regions {
+		for range 3 {
+			wg.Go(func() {
+				for range each / 3 {
+					w.add(region, "bucket", "row", 1)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	w.drain()
+	w.drain() // what was applied while the first waited
+	first := count(w.get(dublin, "bucket", "row"))
+	w.want("bucket", "row", first)
+	if first >= 3*each {
+		t.Errorf("count %d of %d: nothing was lost, so nothing was written at once", first, 3*each)
+	}
+	if s := w.Stats(); s.Writes != 3*each {
+		t.Errorf("%+v: want %d writes, none of them the replicator's own", s, 3*each)
+	}
+}
+
+// TestLostAnswers loses the answer to every other replicated write, done or not.
+func TestLostAnswers(t *testing.T) {
+	proxy := testengine.Start(t).Proxy(t)
+	w := start(t, Options{Endpoint: proxy.Endpoint()})
+	var puts atomic.Int64
+	proxy.Set(func(rw http.ResponseWriter, req *http.Request, next http.Handler) {
+		if !strings.HasSuffix(req.Header.Get("X-Amz-Target"), ".PutItem") {
+			next.ServeHTTP(rw, req)
+			return
+		}
+		switch puts.Add(1) % 4 {
+		case 1:
+			testengine.LoseAnswer(rw, req, next)
+		case 3:
+			panic(http.ErrAbortHandler) // not done either
+		}
+		next.ServeHTTP(rw, req)
+	})
+	const writes = 8
+	for range writes {
+		w.add(dublin, "bucket", dublin, 1) // not through the proxy
+		w.drain()
+	}
+	w.want("bucket", dublin, writes)
+	if s := w.Stats(); s.Writes != writes || s.Applied != 2*writes {
+		t.Errorf("%+v after %d puts, want %d writes, each applied twice", s, puts.Load(), writes)
+	}
+	if puts.Load() <= 2*writes {
+		t.Errorf("%d puts for %d writes: no answer was lost", puts.Load(), writes)
+	}
+}
+
+func TestLagIsRespected(t *testing.T) {
+	const lag = 400 * time.Millisecond
+	w := start(t, Options{Lag: lag, Jitter: 0.5})
+	for i := range 10 {
+		w.add(dublin, "bucket", strconv.Itoa(i), 1)
+	}
+	w.drain()
+	s := w.Stats()
+	if s.Applied != 20 {
+		t.Errorf("%+v, want 20 applied", s)
+	}
+	// Later than half the mean, certainly. How much later is the machine's affair.
+	if s.LagMean < lag/2 || s.LagMax < s.LagMean {
+		t.Errorf("lag %v, at most %v: want %v or more", s.LagMean, s.LagMax, lag/2)
+	}
+}
+
+func TestCoalescing(t *testing.T) {
+	w := start(t, Options{Lag: time.Second, Coalesce: time.Hour})
+	w.Pause() // so that it does not depend on how fast the writes are
+	for range 20 {
+		w.add(dublin, "bucket", dublin, 1)
+	}
+	w.Resume()
+	w.drain()
+	w.want("bucket", dublin, 20)
+	if s := w.Stats(); s.Writes != 20 || s.Applied+s.Coalesced != 40 || s.Applied > 4 {
+		t.Errorf("%+v, want 20 writes that became one or two for each of two Regions", s)
+	}
+}
+
+func TestNewSaysWhatIsWrong(t *testing.T) {
+	e := testengine.Start(t)
+	create(t, e.Client(dublin), "no-stream", false)
+	for _, region := range []string{dublin, virginia} {
+		create(t, e.Client(region), "half", true)
+	}
+	for name, c := range map[string]struct {
+		o    Options
+		want string
+	}{
+		"one Region": {Options{Table: "half", Regions: []string{dublin}}, "two or more"},
+		"jitter":     {Options{Table: "half", Regions: regions, Jitter: 2}, "0 to 1"},
+		"no table":   {Options{Table: "half", Regions: regions}, tokyo},
+		"no stream":  {Options{Table: "no-stream", Regions: regions}, "no stream"},
+	} {
+		c.o.Endpoint = e.Endpoint()
+		if _, err := New(t.Context(), c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want an error with %q", name, err, c.want)
+		}
+	}
+}
+
+func TestRunReportsALostStream(t *testing.T) {
+	e := testengine.Start(t)
+	for _, region := range regions {
+		create(t, e.Client(region), "lost", true)
+	}
+	r, err := New(t.Context(), Options{Endpoint: e.Endpoint(), Table: "lost", Regions: regions})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Client(tokyo).DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String("lost")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), tokyo) {
+		t.Errorf("Run = %v, want an error that names %s", err, tokyo)
+	}
+}
