@@ -38,7 +38,8 @@ func HashOf(credential string) Hash { return sha256.Sum256([]byte(credential)) }
 // Entry is a tenant and its plan.
 type Entry struct {
 	Tenant plan.Tenant // without Keys
-	Plan   *plan.Plan
+	Plan   *plan.Plan  // not to be changed
+	Stale  bool        // the configuration could not be read; this is what was last known
 }
 
 // Directory is what the authorizer asks. Implementations are safe for concurrent use.

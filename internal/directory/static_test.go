@@ -42,12 +42,18 @@ func TestStatic(t *testing.T) {
 			t.Errorf("%s: %v", tt.key, err)
 			continue
 		}
+		if !s.Remembers(0, HashOf(tt.key)) {
+			t.Errorf("%s is not remembered", tt.key)
+		}
 		if e.Tenant.ID != tt.tenant || e.Plan != f.Plans[tt.plan] || e.Tenant.Suspended != tt.suspended || e.Tenant.Keys != nil {
 			t.Errorf("%s gives tenant %+v, plan %+v", tt.key, e.Tenant, e.Plan)
 		}
 	}
 	if _, err := s.ByCredential(ctx, 0, HashOf("acme-dev-key-2")); !errors.Is(err, ErrUnknown) {
 		t.Errorf("unknown key: %v, want ErrUnknown", err)
+	}
+	if s.Remembers(0, HashOf("acme-dev-key-2")) {
+		t.Error("an unknown key is remembered")
 	}
 	if e, err := s.Anonymous(ctx, 0); err != nil || e.Plan != f.Plans["anonymous"] || e.Tenant.ID != "" {
 		t.Errorf("Anonymous = %+v, %v", e, err)
