@@ -33,6 +33,7 @@ type entry struct {
 	known bool
 	peers *peers // the other Regions' rows; nil if never read
 	tat   int64  // of the whole bucket as last computed
+	ahead int64  // how much of tat is expected and not visible yet
 	paid  int64  // remainder of Limit.Charge
 
 	credit      int64 // tokens charged and not yet spent: the lease

@@ -8,36 +8,41 @@ import (
 )
 
 const (
-	// refreshEvery is how old the rows of other Regions may be before they are
-	// read again, beside a charge. Replication is no faster.
-	refreshEvery = int64(time.Second)
+	// How old the rows of other Regions may be before they are read again, beside
+	// a charge: refreshTight once the bucket is half empty, else refreshCalm.
+	refreshCalm  = int64(time.Second)
+	refreshTight = refreshCalm / 4
 
 	// uselessAfter is how old they may be before a charge waits for new ones.
-	uselessAfter = 10 * refreshEvery
+	uselessAfter = 10 * refreshCalm
 )
 
 // peers is what a process knows of the other Regions' rows of one bucket.
 type peers struct {
 	rows []bucket.Row
 	at   int64 // when they were read
+	pace pace
 }
 
 // refresh reads the rows of a bucket if those known are old. It returns a
 // function that waits for the reading: it goes on beside the charge, except
 // where nothing useful is known yet. A failed reading changes nothing: what is
 // known stays in use, and what is not known is repaid once it is.
-func (l *Limiter) refresh(ctx context.Context, now int64, e *entry, key string) (join func()) {
+func (l *Limiter) refresh(ctx context.Context, now int64, e *entry, c *Check) (join func()) {
 	e.mu.Lock()
-	age := int64(-1)
+	age, limit := int64(-1), refreshCalm
 	if e.peers != nil {
 		age = now - e.peers.at
+		if 2*c.Limit.Remaining(e.tat, now) < c.Limit.Burst() {
+			limit = refreshTight
+		}
 	}
 	e.mu.Unlock()
-	if age >= 0 && age < refreshEvery {
+	if age >= 0 && age < limit {
 		return func() {}
 	}
 	read := func() {
-		if rows, err := l.store.Rows(ctx, key); err == nil {
+		if rows, err := l.store.Rows(ctx, c.Key); err == nil {
 			e.learn(now, l.region, rows)
 		}
 	}
@@ -59,9 +64,14 @@ func (l *Limiter) refresh(ctx context.Context, now int64, e *entry, key string) 
 // learn takes over rows that were read at now. The Region's own row is known
 // better from charges, once there was one.
 func (e *entry) learn(now int64, region string, rows []bucket.Row) {
-	p := &peers{at: now, rows: make([]bucket.Row, 0, len(rows))}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	p := e.peers
+	if p == nil {
+		p = &peers{}
+		e.peers = p
+	}
+	p.at, p.rows = now, make([]bucket.Row, 0, len(rows))
 	for _, row := range rows {
 		switch {
 		case row.Region != region:
@@ -70,5 +80,5 @@ func (e *entry) learn(now int64, region string, rows []bucket.Row) {
 			e.row, e.known = row, true
 		}
 	}
-	e.peers = p
+	p.pace.note(now, e.row.Spent, p.rows)
 }

@@ -99,7 +99,7 @@ func (l *Limiter) charge(ctx context.Context, now int64, e *entry, c *Check, r *
 		store = l.strict
 	}
 	if l.merges(c) {
-		defer l.refresh(ctx, now, e, c.Key)()
+		defer l.refresh(ctx, now, e, c)()
 	}
 	for range maxTries {
 		ch, ok := l.prepare(now, e, c, r, want)
@@ -132,7 +132,8 @@ func (l *Limiter) prepare(now int64, e *entry, c *Check, r *Result, want int64) 
 	e.tat = e.row.TAT
 	if l.merges(c) && e.peers != nil {
 		g := bucket.Merge(c.Limit, e.own(l.region), e.peers.rows, now, l.grace)
-		e.tat, ch.Fold = g.TAT, g.Fold
+		e.ahead = e.peers.unseen(c.Limit, e.row.Spent, g.TAT, now)
+		e.tat, ch.Fold = max(g.TAT, now)+e.ahead, g.Fold
 		l.noteSkew(g.Skew)
 	}
 	if e.known {
@@ -164,9 +165,9 @@ func (l *Limiter) absorb(now int64, e *entry, c *Check, r *Result, ch bucket.Cha
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.row, e.known = out.Row, true
+	e.tat = out.Row.TAT + e.ahead
 	switch out.Status {
 	case bucket.Charged:
-		e.tat = out.Row.TAT
 		_, e.paid = c.Limit.Charge(ch.Tokens, e.paid)
 		e.denyUntil = 0
 		e.lend(now, ch.Tokens)
@@ -179,7 +180,6 @@ func (l *Limiter) absorb(now int64, e *entry, c *Check, r *Result, ch bucket.Cha
 	case bucket.Conflict: // another process folded; see what is left to fold
 		return ch.Tokens, false
 	}
-	e.tat = out.Row.TAT
 	if ch.Fold != nil {
 		e.tat += ch.Fold.Delta
 	}
@@ -194,7 +194,11 @@ func (l *Limiter) absorb(now int64, e *entry, c *Check, r *Result, ch bucket.Cha
 // refuse fills r and remembers the refusal; e.mu is held.
 func (e *entry) refuse(now int64, c *Check, r *Result) {
 	e.describe(now, c, r, false)
-	e.denyUntil = now + min(probeAfter, int64(r.Wait))
+	pause := min(probeAfter, int64(r.Wait))
+	if e.ahead > 0 { // an estimate refused, and it changes with every reading
+		pause = min(pause, refreshTight/4)
+	}
+	e.denyUntil = now + pause
 }
 
 func (l *Limiter) noteSkew(ns int64) {
