@@ -9,6 +9,8 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"weir/internal/onewrite"
 )
 
 // Credentials are accepted by the engine and by nothing else.
@@ -22,10 +24,9 @@ func (e *Engine) Client(region string) *dynamodb.Client {
 		Region:       region,
 		BaseEndpoint: aws.String(e.endpoint),
 		Credentials:  Credentials,
-		// The server may close an idle connection just when it is used again.
-		HTTPClient: awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
-			t.IdleConnTimeout = 2 * time.Second
-		}),
+		HTTPClient: onewrite.Client{Next: awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+			t.IdleConnTimeout = 2 * time.Second // before the server closes them
+		}).Freeze()},
 		Retryer: retry.NewStandard(func(o *retry.StandardOptions) {
 			o.MaxAttempts, o.MaxBackoff = 5, 200*time.Millisecond
 		}),
