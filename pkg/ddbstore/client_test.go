@@ -1,0 +1,71 @@
+package ddbstore_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"weir/pkg/ddbstore"
+)
+
+func impatient(d time.Duration) func(*dynamodb.Options) {
+	return func(o *dynamodb.Options) { o.HTTPClient = awshttp.NewBuildableClient().WithTimeout(d) }
+}
+
+func env(vars ...string) func(string) string {
+	return func(name string) string {
+		for _, v := range vars {
+			if value, ok := strings.CutPrefix(v, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+}
+
+func TestEnvConfig(t *testing.T) {
+	const id, secret, token = "AWS_ACCESS_KEY_ID=AKID", "AWS_SECRET_ACCESS_KEY=hush", "AWS_SESSION_TOKEN=tok"
+	for _, tt := range []struct {
+		name             string
+		env              []string
+		region, endpoint string
+		err              []string // parts of the message
+	}{
+		{name: "lambda", env: []string{"AWS_REGION=eu-west-1", "AWS_DEFAULT_REGION=x", id, secret, token}, region: "eu-west-1"},
+		{name: "default Region", env: []string{"AWS_DEFAULT_REGION=eu-west-1", id, secret, token}, region: "eu-west-1"},
+		{name: "endpoint", env: []string{"AWS_REGION=r", id, secret, token, "AWS_ENDPOINT_URL=http://a"}, region: "r", endpoint: "http://a"},
+		{name: "endpoint of the service", env: []string{"AWS_REGION=r", id, secret, token, "AWS_ENDPOINT_URL=http://a", "AWS_ENDPOINT_URL_DYNAMODB=http://b"}, region: "r", endpoint: "http://b"},
+		{name: "no Region", env: []string{id, secret}, err: []string{"AWS_REGION"}},
+		{name: "no secret", env: []string{"AWS_REGION=r", id}, err: []string{"AWS_SECRET_ACCESS_KEY"}},
+		{name: "nothing", err: []string{"AWS_REGION", "AWS_ACCESS_KEY_ID"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg, err := ddbstore.EnvConfig(env(tt.env...))
+			if tt.err != nil {
+				for _, part := range tt.err {
+					if err == nil || !strings.Contains(err.Error(), part) {
+						t.Errorf("error %v, want one that names %s", err, part)
+					}
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			endpoint := ""
+			if o := ddbstore.NewClient(cfg).Options(); o.BaseEndpoint != nil {
+				endpoint = *o.BaseEndpoint
+			}
+			if cfg.Region != tt.region || endpoint != tt.endpoint {
+				t.Errorf("Region %q, endpoint %q, want %q, %q", cfg.Region, endpoint, tt.region, tt.endpoint)
+			}
+			creds, err := cfg.Credentials.Retrieve(t.Context())
+			if err != nil || creds.AccessKeyID != "AKID" || creds.SecretAccessKey != "hush" || creds.SessionToken != "tok" {
+				t.Errorf("credentials are not those of the environment: %v", err)
+			}
+		})
+	}
+}

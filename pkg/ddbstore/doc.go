@@ -1,0 +1,97 @@
+// Package ddbstore keeps Weir's state in two DynamoDB tables: the rows of
+// buckets (Store) and the configuration (Config). Both have the primary key
+// pk, sk (strings); CreateTables makes them for development and tests.
+//
+// # Model: buckets
+//
+// A bucket is an item collection: pk is the bucket's key, sk a Region, and each
+// Region writes its own item only, because a global table keeps the last version
+// of an item and drops what another Region wrote meanwhile. An item is a
+// bucket.Row:
+//
+//	tat    N   theoretical arrival time, ns since the Unix epoch
+//	spent  N   tokens charged since born
+//	at     N   time of the last charge, ns
+//	es, ep N   start of the current epoch, ns, and spent as it was then
+//	seen   M   Region -> [born, spent, at] of its row as last folded into tat
+//	fold   N   number of folds; absent is 0
+//	born   N   when the row was created, ns
+//	ver    N   version of the limit
+//	ttl    N   when the item may be removed, s: bucket.Charge.Expiry
+//
+// A charge is one conditional UpdateItem. UpdateItem can add but has neither max
+// nor if, so each case of bucket.Charge.Apply is a form of its own whose
+// condition is that case (here without the fold):
+//
+//	busy  SET tat = tat + :inc   IF tat > :now AND tat <= :now + tau - :inc
+//	idle  SET tat = :now + :inc  IF attribute_not_exists(tat) OR tat <= :now
+//
+//	each, in an epoch that is over   ..., es = :now, ep = spent   IF es <= :now - 1 s
+//	each, in one that is not                                      IF es >  :now - 1 s
+//
+// For one row and time exactly one form applies, or none if the bucket holds too
+// little. The caller's Known row says which to try. A failed condition returns
+// the row, which says which form is right, or that it is a refusal and how long
+// to wait. Nothing is read before it is written.
+//
+// # Model: configuration
+//
+// The current version of everything is at sk = CURRENT:
+//
+//	PLAN#name    body
+//	TENANT#id    plan, status, overrides
+//	CRED#hash    tenant, label, created, expires, last4     hash: SHA-256, hex
+//
+// and each has ver, author, reason and changed, those of the last change.
+//
+// # Invariants
+//
+//	D1  A charge does to a row exactly what bucket.Charge.Apply does     (FuzzCharge)
+//	D2  Whatever races, admitted tokens never exceed what the bucket
+//	    holds, and spent is their sum                                    (storetest: ColdBucket, LastTokens)
+//	D3  The same spend is never folded twice                             (storetest: RacingFolders)
+//	D4  A request is sent once, unless DynamoDB said that nothing was
+//	    written; a lost answer never becomes two charges                 (TestLostAnswerIsNotRepeated)
+//	D5  A row past its ttl that is still there changes no decision       (storetest: ExpiredRow)
+//	D6  A credential is stored as its SHA-256 and at most four of its
+//	    characters                                                       (TestNoCredentialInTable)
+//
+// # Concurrency
+//
+// Any number of processes may charge one row; DynamoDB orders them, and no
+// charge is lost or needs the one before it. All processes of a Region are taken
+// to share one clock: one that is behind gets fewer tokens, never more; one that
+// is ahead by d gets up to rate*d tokens early, which the others then lack.
+//
+// A charge loses a race only to a change that makes its form wrong: the first
+// charge on an idle bucket, the opening of an epoch, another fold. It then takes
+// a second round trip, hardly ever a third, and after that ends in ErrConflict.
+//
+// # Cost
+//
+//	call                     round trips        units
+//	Charge                   1 in steady state  1 WRU per KB of the row and attempt, failed conditions
+//	                         at most 3          included, and a written one again in every other Region
+//	Rows                     1                  0.5 RRU per 4 KB of all rows
+//	Plan, Tenant, Credential 1                  0.5 RRU per 4 KB
+//	PutPlan, PutTenant,      1                  1 WRU per KB, in every Region
+//	PutCredential
+//
+// A row takes about 150 bytes, its key, and 50 for every Region it has seen, so
+// it stays below 1 KB with ten Regions. One item takes 1,000 writes a second and
+// no more, failed ones included; callers charge for many requests at once and do
+// not repeat refusals.
+//
+// # Failures
+//
+// Errors are few and typed: ErrThrottled, ErrUnavailable, ErrConflict,
+// ErrNotFound, or that of the context. The SDK's retries are off. Reads and
+// writes of configuration are tried once more, at once, if the connection
+// failed; charges never are, see D4.
+//
+// # What it does not promise
+//
+// After ErrUnavailable or a deadline a charge may have been done; then the tenant
+// has lost those tokens. Rows may be about a second old, or as old as the
+// replication of the table. Nothing is known about a Region that cannot be seen.
+package ddbstore

@@ -1,0 +1,121 @@
+package ddbstore
+
+import (
+	"weir/pkg/bucket"
+)
+
+// form is one of the conditional updates that a charge can be. UpdateItem has
+// no max and no if, so every case of bucket.Charge.Apply is a form of its own,
+// whose condition is that case. For one row, time and fold number exactly one
+// form applies, or none if the bucket holds too little.
+type form struct {
+	busy bool // the bucket is not full: TAT lies ahead of now
+	open bool // the charge opens an epoch
+	fold foldForm
+}
+
+type foldForm uint8
+
+const (
+	noFold    foldForm = iota
+	firstFold          // onto a row that has never folded, or does not exist
+	nextFold
+)
+
+// expression is the text of a form.
+type expression struct{ update, condition string }
+
+// expressions holds the text of every form.
+var expressions = func() map[form]*expression {
+	m := make(map[form]*expression)
+	for _, busy := range []bool{false, true} {
+		for _, open := range []bool{false, true} {
+			for fold := noFold; fold <= nextFold; fold++ {
+				f := form{busy, open, fold}
+				m[f] = f.expression()
+			}
+		}
+	}
+	return m
+}()
+
+// aliases are the names of attributes that are reserved words.
+var aliases = map[string]string{"#at": attrAt, "#ttl": attrTTL}
+
+func (f form) expression() *expression {
+	// What is on the right of a SET is as it was before the update.
+	update := "SET spent = if_not_exists(spent, :zero) + :n, #at = :now, ver = :ver, #ttl = :ttl"
+	var condition string
+	if f.busy {
+		update += ", tat = tat + :inc"
+		condition = "tat > :now AND tat <= :most"
+	} else {
+		update += ", tat = :tat, born = if_not_exists(born, :now)"
+		condition = "(attribute_not_exists(tat) OR tat <= :now)"
+	}
+	if f.open {
+		update += ", es = :now, ep = if_not_exists(spent, :zero)"
+		condition += " AND (attribute_not_exists(es) OR es <= :edge)"
+	} else {
+		condition += " AND es > :edge"
+	}
+	switch f.fold {
+	case firstFold:
+		update += ", fold = :fold, seen = :seen"
+		condition += " AND (attribute_not_exists(fold) OR fold = :from)"
+	case nextFold:
+		update += ", fold = :fold, seen = :seen"
+		condition += " AND fold = :from"
+	}
+	return &expression{update, condition}
+}
+
+// formOf returns the form for a charge on row r.
+func formOf(c bucket.Charge, r bucket.Row, found bool) form {
+	f := form{busy: r.TAT > c.Now, open: c.OpensEpoch(r, found)}
+	if c.Fold != nil {
+		f.fold = nextFold
+		if c.Fold.From == 0 {
+			f.fold = firstFold
+		}
+	}
+	return f
+}
+
+// values returns the values of a charge for form f. It requires that the charge
+// fits an empty bucket.
+func (f form) values(c bucket.Charge) item {
+	inc := c.Inc
+	if c.Fold != nil {
+		inc += c.Fold.Delta
+	}
+	v := item{
+		":zero": num(0),
+		":n":    num(c.Tokens),
+		":now":  num(c.Now),
+		":ver":  num(c.Ver),
+		":ttl":  num(c.Expiry()),
+		":edge": num(c.Now - bucket.EpochLength),
+	}
+	if f.busy {
+		v[":inc"] = num(inc)
+		v[":most"] = num(c.Now + int64(c.Limit.Depth()) - inc)
+	} else {
+		v[":tat"] = num(c.Now + inc)
+	}
+	if f.fold != noFold {
+		v[":from"] = num(c.Fold.From)
+		v[":fold"] = num(c.Fold.From + 1)
+		v[":seen"] = seenValue(c.Fold.Seen)
+	}
+	return v
+}
+
+// fits reports whether an empty bucket could take the charge.
+func fits(c bucket.Charge) bool {
+	room := int64(c.Limit.Depth())
+	if c.Fold != nil {
+		room -= c.Fold.Delta
+	}
+	return c.Inc <= room
+}

@@ -1,0 +1,123 @@
+package ddbstore
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"weir/pkg/bucket"
+)
+
+type item = map[string]types.AttributeValue
+
+// Attributes of a row. They are short because a row's size is what is billed,
+// in steps of 1 KB.
+const (
+	attrTAT        = "tat"
+	attrSpent      = "spent"
+	attrAt         = "at"
+	attrEpochStart = "es"
+	attrEpochSpent = "ep"
+	attrSeen       = "seen" // map: Region -> list of born, spent, at
+	attrFold       = "fold" // absent is 0
+	attrBorn       = "born"
+	attrVer        = "ver"
+	attrTTL        = "ttl" // seconds since the Unix epoch
+)
+
+// rowOf decodes a row. Absent attributes are zero.
+func rowOf(it item) (bucket.Row, error) {
+	d := decoder{it: it}
+	r := bucket.Row{
+		Region: d.text(sortKey),
+		TAT:    d.number(attrTAT),
+		Spent:  d.number(attrSpent),
+		At:     d.number(attrAt),
+		Epoch:  bucket.Epoch{Start: d.number(attrEpochStart), Spent: d.number(attrEpochSpent)},
+		Seen:   d.seen(attrSeen),
+		Fold:   d.number(attrFold),
+		Born:   d.number(attrBorn),
+		Ver:    d.number(attrVer),
+	}
+	return r, d.err
+}
+
+// seenValue encodes what a fold has seen.
+func seenValue(seen map[string]bucket.Seen) types.AttributeValue {
+	m := make(item, len(seen))
+	for region, s := range seen {
+		m[region] = &types.AttributeValueMemberL{Value: []types.AttributeValue{num(s.Born), num(s.Spent), num(s.At)}}
+	}
+	return &types.AttributeValueMemberM{Value: m}
+}
+
+func num(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+// decoder reads attributes of an item and keeps the first error.
+type decoder struct {
+	it  item
+	err error
+}
+
+func (d *decoder) number(name string) int64 { return d.int(name, d.it[name]) }
+
+func (d *decoder) int(name string, v types.AttributeValue) int64 {
+	if v == nil {
+		return 0
+	}
+	n, ok := v.(*types.AttributeValueMemberN)
+	if !ok {
+		d.fail(name, v)
+		return 0
+	}
+	i, err := strconv.ParseInt(n.Value, 10, 64)
+	if err != nil {
+		d.fail(name, v)
+	}
+	return i
+}
+
+func (d *decoder) text(name string) string {
+	switch v := d.it[name].(type) {
+	case nil:
+		return ""
+	case *types.AttributeValueMemberS:
+		return v.Value
+	default:
+		d.fail(name, v)
+		return ""
+	}
+}
+
+func (d *decoder) seen(name string) map[string]bucket.Seen {
+	v := d.it[name]
+	if v == nil {
+		return nil
+	}
+	m, ok := v.(*types.AttributeValueMemberM)
+	if !ok {
+		d.fail(name, v)
+		return nil
+	}
+	seen := make(map[string]bucket.Seen, len(m.Value))
+	for region, v := range m.Value {
+		l, ok := v.(*types.AttributeValueMemberL)
+		if !ok || len(l.Value) != 3 {
+			d.fail(name, v)
+			return nil
+		}
+		seen[region] = bucket.Seen{Born: d.int(name, l.Value[0]), Spent: d.int(name, l.Value[1]), At: d.int(name, l.Value[2])}
+	}
+	return seen
+}
+
+func (d *decoder) fail(name string, v types.AttributeValue) {
+	if d.err == nil {
+		d.err = fmt.Errorf("%w: attribute %q has a %T that is not what this version writes", ErrUnavailable, name, v)
+	}
+}

@@ -1,0 +1,119 @@
+package ddbstore_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"weir/pkg/bucket"
+	"weir/pkg/ddbstore"
+)
+
+// FuzzCharge makes a sequence of charges from a seed and compares the table with
+// bucket.Charge.Apply, row for row (D1).
+func FuzzCharge(f *testing.F) {
+	for seed := range uint64(12) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		s := ddbstore.New(client(tables(t).Endpoint()), buckets, region)
+		key := fmt.Sprintf("fuzz/%d/%d", seed, time.Now().UnixNano())
+		g := generator{rand.New(rand.NewPCG(seed, 0))}
+		limits := g.limits(t)
+
+		ref, found := bucket.Row{Region: region}, false
+		stale := []*bucket.Row{nil, {}} // what a process may think the row is
+		now := int64(4_000_000_000) * int64(time.Second)
+		for step := range 40 {
+			now += g.pause()
+			c := g.charge(limits[g.IntN(len(limits))], now, ref)
+			c.Known = stale[g.IntN(len(stale))]
+
+			want, status := c.Apply(ref, found)
+			out, err := s.Charge(t.Context(), key, c)
+			if err != nil {
+				t.Fatalf("step %d: %v", step, err)
+			}
+			if out.Calls == 0 { // fits no bucket; the store has not looked
+				if status == bucket.Charged || out.Status != bucket.Refused {
+					t.Fatalf("step %d: %v without a call, want %v", step, out.Status, status)
+				}
+				continue
+			}
+			if out.Status != status || !equalRow(out.Row, want) || out.Calls > 2 {
+				t.Fatalf("step %d: %+v\non %+v\ngot  %v %+v in %d calls\nwant %v %+v in at most 2",
+					step, c, ref, out.Status, out.Row, out.Calls, status, want)
+			}
+			if status == bucket.Charged {
+				ref, found = want, true
+				stale = append(stale, &want)
+			}
+		}
+		rows, err := s.Rows(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found && (len(rows) != 1 || !equalRow(rows[0], ref)) {
+			t.Errorf("Rows = %+v\nwant %+v", rows, ref)
+		}
+	})
+}
+
+type generator struct{ *rand.Rand }
+
+// limits returns a few limits that one bucket may have had.
+func (g generator) limits(t *testing.T) []bucket.Limit {
+	periods := []time.Duration{time.Second, time.Minute, time.Hour, 24 * time.Hour}
+	limits := []bucket.Limit{{}} // admits nothing
+	for range 3 {
+		r := bucket.Rate{Count: 1 + g.Int64N(1_000), Period: periods[g.IntN(len(periods))]}
+		l, err := bucket.NewLimit(r, 1+g.Int64N(200))
+		if err != nil {
+			t.Fatal(err)
+		}
+		limits = append(limits, l, l, l)
+	}
+	return limits
+}
+
+// pause returns the time to the next charge: none, a step back, or up to hours.
+func (g generator) pause() int64 {
+	switch g.IntN(8) {
+	case 0:
+		return 0
+	case 1:
+		return -g.Int64N(int64(time.Second))
+	case 2:
+		return bucket.EpochLength
+	case 3:
+		return g.Int64N(int64(5 * time.Hour))
+	}
+	return g.Int64N(int64(time.Second))
+}
+
+// charge returns a charge that is likely to find its case on row r.
+func (g generator) charge(l bucket.Limit, now int64, r bucket.Row) bucket.Charge {
+	n := 1 + g.Int64N(max(1, l.Burst())+2)
+	inc, _ := l.Charge(n, 0)
+	c := bucket.Charge{Limit: l, Now: now, Tokens: n, Inc: inc, Ver: g.Int64N(3)}
+	if g.IntN(3) == 0 {
+		seen := map[string]bucket.Seen{}
+		for i := range g.IntN(4) {
+			seen[fmt.Sprintf("region-%d", i)] = bucket.Seen{Born: g.Int64(), Spent: g.Int64(), At: g.Int64()}
+		}
+		c.Fold = &bucket.Fold{From: r.Fold, Delta: g.Int64N(int64(l.Depth())/2 + 1), Seen: seen}
+		if g.IntN(4) == 0 {
+			c.Fold.From = g.Int64N(5)
+		}
+	}
+	return c
+}
+
+func equalRow(a, b bucket.Row) bool {
+	if len(a.Seen) == 0 && len(b.Seen) == 0 {
+		a.Seen, b.Seen = nil, nil
+	}
+	return reflect.DeepEqual(a, b)
+}
