@@ -59,15 +59,8 @@ func ParseTemplate(name string, text []byte) (*Template, error) {
 	return nil, fault
 }
 
-// Types returns the types of gateway response that the template customises.
-func (t *Template) Types() []string {
-	var types []string
-	for typ := range t.responses {
-		types = append(types, string(typ))
-	}
-	slices.Sort(types)
-	return types
-}
+// DenyStatus returns the status of a request that the authorizer denies.
+func (t *Template) DenyStatus() int { return t.responseFor(errAccessDenied(explicitDeny)).status }
 
 // parseYAML returns the only document's top node.
 func parseYAML(text []byte) (*yaml.Node, error) {

@@ -44,12 +44,12 @@ func TestRepositoryTemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, typ := range []string{"ACCESS_DENIED", "UNAUTHORIZED", "AUTHORIZER_FAILURE", "AUTHORIZER_CONFIGURATION_ERROR"} {
-		if !slices.Contains(tpl.Types(), typ) {
+	for _, typ := range []responseType{"ACCESS_DENIED", "UNAUTHORIZED", "AUTHORIZER_FAILURE", "AUTHORIZER_CONFIGURATION_ERROR"} {
+		if _, ok := tpl.responses[typ]; !ok {
 			t.Errorf("%s is not customised", typ)
 		}
 	}
-	if got := tpl.responseFor(errAccessDenied(explicitDeny)).status; got != 429 {
+	if got := tpl.DenyStatus(); got != 429 {
 		t.Errorf("ACCESS_DENIED is %d, want 429", got)
 	}
 	if got := tpl.responseFor(errUnauthorized()).status; got != 401 {
