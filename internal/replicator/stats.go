@@ -27,3 +27,17 @@ func (s *Stats) applied(lag time.Duration) {
 	s.LagMean = s.lagSum / time.Duration(s.Applied)
 	s.LagMax = max(s.LagMax, lag)
 }
+
+// Since returns what has been counted since t was; LagMax stays that of all.
+func (s Stats) Since(t Stats) Stats {
+	s.Writes -= t.Writes
+	s.Applied -= t.Applied
+	s.Older -= t.Older
+	s.Coalesced -= t.Coalesced
+	s.lagSum -= t.lagSum
+	s.LagMean = 0
+	if s.Applied > 0 {
+		s.LagMean = s.lagSum / time.Duration(s.Applied)
+	}
+	return s
+}
