@@ -18,6 +18,8 @@ func (h *Handler) identify(ctx context.Context, now int64, req *request.Request)
 	if err != nil {
 		return directory.Entry{}, directory.ErrUnknown
 	}
+	ctx, cancel := context.WithTimeout(ctx, h.lookup)
+	defer cancel()
 	var entry directory.Entry
 	if key == "" {
 		entry, err = h.directory.Anonymous(ctx, now)

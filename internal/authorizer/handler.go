@@ -24,14 +24,25 @@ type Limiter interface {
 	Decide(ctx context.Context, now int64, checks []limiter.Check) limiter.Decision
 }
 
-// DefaultKeyHeader is the header of the API key unless Options say otherwise.
-const DefaultKeyHeader = "x-api-key"
+// Defaults of Options.
+const (
+	DefaultKeyHeader = "x-api-key"
+
+	// DefaultLookupTimeout is ten times what a limit may take: a caller who cannot
+	// be identified in time is refused, and the first lookup of a cold process has
+	// a connection to make.
+	DefaultLookupTimeout = 10 * limiter.DefaultTimeout
+)
+
+// answerMargin is how long before the end of its time the function stops waiting
+// for stores: running into it would be a 500 to the client.
+const answerMargin = 250 * time.Millisecond
 
 // Options of a Handler. The zero value is a working configuration.
 type Options struct {
 	KeyHeader      string        // of the API key; DefaultKeyHeader if ""
 	HTTP           HTTPStyle     // how HTTP APIs are answered
-	Timeout        time.Duration // of all store work for a request; limiter.DefaultTimeout if 0
+	LookupTimeout  time.Duration // for finding out who calls; DefaultLookupTimeout if 0
 	BadCredentials *plan.Limit   // of failed credentials, by IP; plan.DefaultBadCredentials if nil
 	Now            func() int64  // ns since the Unix epoch; the system's clock if nil
 	Log            *slog.Logger  // slog.Default() if nil
@@ -43,7 +54,7 @@ type Handler struct {
 	limiter   Limiter
 	keyHeader string
 	http      HTTPStyle
-	timeout   time.Duration
+	lookup    time.Duration
 	bad       *plan.Limit
 	guesses   guesses
 	now       func() int64
@@ -57,13 +68,13 @@ func New(d directory.Directory, l Limiter, o Options) *Handler {
 		limiter:   l,
 		keyHeader: lower(cmp.Or(o.KeyHeader, DefaultKeyHeader)),
 		http:      o.HTTP,
-		timeout:   o.Timeout,
+		lookup:    o.LookupTimeout,
 		bad:       o.BadCredentials,
 		now:       o.Now,
 		log:       o.Log,
 	}
-	if h.timeout <= 0 {
-		h.timeout = limiter.DefaultTimeout
+	if h.lookup <= 0 {
+		h.lookup = DefaultLookupTimeout
 	}
 	if h.bad == nil {
 		l := plan.DefaultBadCredentials()
@@ -99,8 +110,11 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer json.
 		h.log.Error("event refused: the function is attached to something other than an authorizer")
 		return h.http.encode(0, verdict{fields: refused(nobody, codeUnsupported, reasonNone, reasonUnsupported, retryNever)}), nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, h.timeout)
-	defer cancel()
+	if end, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, end.Add(-answerMargin))
+		defer cancel()
+	}
 	v, err := h.decide(ctx, h.now(), &req, &who)
 	if err != nil {
 		return nil, err
@@ -118,7 +132,7 @@ func (h *Handler) decide(ctx context.Context, now int64, req *request.Request, w
 	case errors.Is(err, directory.ErrUnknown):
 		return h.unauthorized(ctx, now, req)
 	case err != nil:
-		h.log.Warn("caller not identified: the directory did not answer", "requestId", req.ID, "timeout", errors.Is(err, context.DeadlineExceeded))
+		h.logLookup(err, req.ID)
 		return verdict{fields: refused(nobody, codeUnavailable, reasonNone, reasonUnavailable, retryUnavailable)}, nil
 	}
 	*who = caller{tenant: entry.Tenant.ID, plan: entry.Plan.Name}
@@ -144,6 +158,17 @@ func (h *Handler) decide(ctx context.Context, now int64, req *request.Request, w
 
 func check(l *plan.Limit, s plan.Subject, ver int64) limiter.Check {
 	return limiter.Check{Name: l.Name, Key: l.BucketKey(s), Limit: l.Bucket, Cost: l.Cost, Ver: ver}
+}
+
+// logLookup logs why a caller was not identified. A plan that is missing is for
+// the operator to mend; of any other error only the kind is told, since the
+// directory reports its source's failures itself.
+func (h *Handler) logLookup(err error, requestID string) {
+	if missing, ok := errors.AsType[*directory.MissingPlanError](err); ok {
+		h.log.Error("caller refused: the configuration contradicts itself", "requestId", requestID, "error", missing.Error())
+		return
+	}
+	h.log.Warn("caller not identified: the directory did not answer", "requestId", requestID, "timeout", errors.Is(err, context.DeadlineExceeded))
 }
 
 // afterPanic is the answer when Weir itself is broken. As with a store that is

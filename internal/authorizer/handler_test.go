@@ -320,27 +320,64 @@ func TestTenantWithoutPlan(t *testing.T) {
 	}
 }
 
-// TestDeadline: all store work of a request shares one deadline.
-func TestDeadline(t *testing.T) {
-	l := newLab(t, Options{Timeout: 50 * time.Millisecond})
-	var deadline time.Time
-	l.directory = fakeDirectory{func(ctx context.Context) (directory.Entry, error) {
-		deadline, _ = ctx.Deadline()
-		return directory.Entry{Plan: &plan.Plan{Name: "p"}}, nil
+func TestMissingPlanIsTheOperatorsToMend(t *testing.T) {
+	l := newLab(t, Options{})
+	l.directory = fakeDirectory{func(context.Context) (directory.Entry, error) {
+		return directory.Entry{}, &directory.MissingPlanError{Tenant: "acme", Plan: "gold"}
 	}}
-	var same bool
-	l.limiter = limiterFunc(func(ctx context.Context, _ []limiter.Check) limiter.Decision {
-		d, ok := ctx.Deadline()
-		same = ok && d.Equal(deadline)
-		return limiter.Decision{Allowed: true, Tightest: -1}
-	})
-	before := time.Now()
-	l.send(t, rest("acme-key", "203.0.113.7"))
-	if in := deadline.Sub(before); in <= 0 || in > time.Minute {
-		t.Errorf("deadline in %v, want about 50ms", in)
+	if got := l.send(t, rest("acme-key", "203.0.113.7")); got.allowed() || got.Context["code"] != "unavailable" {
+		t.Errorf("got %+v, want it refused as unavailable", got)
 	}
-	if !same {
-		t.Error("the limiter got another deadline than the directory")
+	if line := l.lines.String(); !strings.Contains(line, `"level":"ERROR"`) || !strings.Contains(line, "gold") {
+		t.Errorf("logged %s, want what is missing", line)
+	}
+}
+
+// TestDeadlines: the lookup has a time of its own, and nothing may wait until
+// Lambda ends the function.
+func TestDeadlines(t *testing.T) {
+	const lookup = 700 * time.Millisecond
+	end := time.Now().Add(time.Hour)
+	tests := []struct {
+		name            string
+		ctxEnd          time.Time // of the function; zero for none
+		lookupIn        time.Duration
+		limiterDeadline time.Time
+	}{
+		{"none", time.Time{}, lookup, time.Time{}},
+		{"far away", end, lookup, end.Add(-answerMargin)},
+		{"near", time.Now().Add(answerMargin + lookup/2), lookup / 2, time.Time{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newLab(t, Options{LookupTimeout: lookup})
+			var lookupEnd, limiterEnd time.Time
+			l.directory = fakeDirectory{func(ctx context.Context) (directory.Entry, error) {
+				lookupEnd, _ = ctx.Deadline()
+				return directory.Entry{Plan: &plan.Plan{Name: "p"}}, nil
+			}}
+			l.limiter = limiterFunc(func(ctx context.Context, _ []limiter.Check) limiter.Decision {
+				limiterEnd, _ = ctx.Deadline()
+				return limiter.Decision{Allowed: true, Tightest: -1}
+			})
+			ctx := context.Background()
+			if !tt.ctxEnd.IsZero() {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithDeadline(ctx, tt.ctxEnd)
+				defer cancel()
+			}
+			before := time.Now()
+			if _, err := l.Handle(ctx, json.RawMessage(rest("acme-key", "203.0.113.7"))); err != nil {
+				t.Fatal(err)
+			}
+			after := time.Now()
+			if lookupEnd.After(after.Add(tt.lookupIn)) || lookupEnd.Before(before.Add(tt.lookupIn-lookup/4)) {
+				t.Errorf("lookup ends in %v, want %v", lookupEnd.Sub(before), tt.lookupIn)
+			}
+			if !tt.limiterDeadline.IsZero() && !limiterEnd.Equal(tt.limiterDeadline) {
+				t.Errorf("the limiter's deadline is %v, want %v", limiterEnd, tt.limiterDeadline)
+			}
+		})
 	}
 }
 

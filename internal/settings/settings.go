@@ -48,6 +48,7 @@ const (
 type Settings struct {
 	Store        Store
 	Plans        string        // path of the plans file; Memory only
+	Anonymous    string        // plan of requests without a credential, "" for none; DynamoDB only
 	BucketsTable string        // DynamoDB only
 	ConfigTable  string        // DynamoDB only
 	Region       string        // this one
@@ -55,7 +56,7 @@ type Settings struct {
 	KeyHeader    string        // lower case
 	HTTPResponse HTTPResponse  // for HTTP APIs with payload 2.0
 	OverLimit    OverLimit     // for HTTP APIs
-	StoreTimeout time.Duration // of store work per request
+	StoreTimeout time.Duration // for the limits of a request
 	LogLevel     slog.Level
 }
 
@@ -78,6 +79,7 @@ func (e *Error) Error() string { return strings.Join(e.Problems, "\n") }
 var (
 	regionName = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-[0-9]{1,2}$`)
 	tableName  = regexp.MustCompile(`^([A-Za-z0-9_.-]{3,255}|arn:[a-z0-9-]+:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[A-Za-z0-9_.-]{3,255})$`)
+	planName   = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 	headerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,63}$`)
 )
 
@@ -117,6 +119,7 @@ func (e *env) dynamoDB(s *Settings) {
 	if e.get("AWS_REGION") == "" {
 		e.problem("AWS_REGION", "is not set: write the Region of the tables, such as eu-west-1 (Lambda sets it)")
 	}
+	s.Anonymous = e.matching("WEIR_ANONYMOUS_PLAN", planName, "the name of a plan, 1 to 64 of A-Z a-z 0-9 . _ -, or nothing", "")
 	if e.get("WEIR_PLANS") != "" {
 		e.problem("WEIR_PLANS", "is set, but WEIR_STORE=dynamodb reads plans from the config table: unset it, or set WEIR_STORE=memory")
 	}
@@ -127,6 +130,9 @@ func (e *env) memory(s *Settings, executable string) {
 	s.Plans = e.get("WEIR_PLANS")
 	if s.Plans == "" {
 		s.Plans = filepath.Join(filepath.Dir(executable), DefaultPlans)
+	}
+	if e.get("WEIR_ANONYMOUS_PLAN") != "" {
+		e.problem("WEIR_ANONYMOUS_PLAN", "is set, but with WEIR_STORE=memory the plans file says it: unset it, and write `anonymous` there")
 	}
 	if len(s.Regions) > 1 {
 		e.problem("WEIR_REGIONS", "names more than one Region, but WEIR_STORE=memory keeps buckets in this process alone: name one, or set WEIR_STORE=dynamodb")

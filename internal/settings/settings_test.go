@@ -48,6 +48,7 @@ func TestFromEnvEverything(t *testing.T) {
 		"WEIR_STORE=dynamodb",
 		"WEIR_REGIONS=us-east-1, eu-west-1,ap-southeast-2",
 		"WEIR_KEY_HEADER=X-Partner-Key",
+		"WEIR_ANONYMOUS_PLAN=anonymous",
 		"WEIR_HTTP_RESPONSE=iam",
 		"WEIR_HTTP_OVER_LIMIT=flag",
 		"WEIR_STORE_TIMEOUT=250ms",
@@ -62,6 +63,7 @@ func TestFromEnvEverything(t *testing.T) {
 		ConfigTable:  "weir-config",
 		Region:       "eu-west-1",
 		Regions:      []string{"us-east-1", "eu-west-1", "ap-southeast-2"},
+		Anonymous:    "anonymous",
 		KeyHeader:    "x-partner-key",
 		HTTPResponse: IAM,
 		OverLimit:    Flag,
@@ -120,6 +122,12 @@ func TestFromEnvProblems(t *testing.T) {
 		}},
 		{"plans file with dynamodb", append(tables, "WEIR_PLANS=plans.yaml"), []string{
 			"WEIR_PLANS is set, but WEIR_STORE=dynamodb reads plans from the config table: unset it, or set WEIR_STORE=memory",
+		}},
+		{"anonymous plan that is no name", append(tables, "WEIR_ANONYMOUS_PLAN=a b"), []string{
+			`WEIR_ANONYMOUS_PLAN is "a b": write the name of a plan, 1 to 64 of A-Z a-z 0-9 . _ -, or nothing`,
+		}},
+		{"anonymous plan with memory", []string{"WEIR_STORE=memory", "WEIR_ANONYMOUS_PLAN=anonymous"}, []string{
+			"WEIR_ANONYMOUS_PLAN is set, but with WEIR_STORE=memory the plans file says it: unset it, and write `anonymous` there",
 		}},
 		{"without this Region", append(tables, "WEIR_REGIONS=us-east-1,us-west-2"), []string{
 			`WEIR_REGIONS is "us-east-1,us-west-2", without this Region: add eu-west-1 (AWS_REGION)`,
