@@ -1,0 +1,201 @@
+package testbootstrap
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Function is a function on an emulator of its own. The first call starts it
+// cold. It serves one call at a time, as an execution environment does; calls
+// that come together wait for each other.
+type Function struct {
+	url    string
+	stdin  io.Closer // its end of file ends the emulator
+	exited chan struct{}
+	log    *buffer
+	call   sync.Mutex
+}
+
+// Reply is what a call came to: a payload, or the message of the error that the
+// handler returned.
+type Reply struct {
+	Payload json.RawMessage // nil if there was an error
+	Err     string          // "" if there was none
+}
+
+// ErrNotStarted: the function ended before it could serve a call, as it does when
+// its settings are wrong. Its log says why.
+var ErrNotStarted = errors.New("testbootstrap: the function did not start")
+
+// supervise runs the emulator and ends it, which ends the function, once stdin is
+// closed: by Stop, or by the system when the test process ends in whatever way.
+const supervise = `
+exec 3<&0 </dev/null
+"$@" 3<&- &
+pid=$!
+( cat <&3; kill $pid; sleep 3; kill -9 $pid ) >/dev/null 2>&1 &
+wait $pid
+kill $! 2>/dev/null`
+
+// callTimeout bounds a call, a cold start included; the function's own timeout is
+// as in the template.
+const callTimeout = 10 * time.Second
+
+// Start starts bootstrap on an emulator with the environment env ("NAME=value")
+// and nothing else but credentials that are none. It is stopped when the test
+// ends.
+func Start(tb testing.TB, bootstrap string, env ...string) *Function {
+	tb.Helper()
+	rie := Emulator(tb)
+	var f *Function
+	var err error
+	for range 3 { // another process may take a port first
+		if f, err = launch(rie, bootstrap, env); err == nil {
+			tb.Cleanup(f.Stop)
+			return f
+		}
+	}
+	tb.Fatal(err)
+	return nil
+}
+
+func launch(rie, bootstrap string, env []string) (*Function, error) {
+	api, err := freeAddr()
+	if err != nil {
+		return nil, fmt.Errorf("find a free port: %w", err)
+	}
+	addr, err := freeAddr()
+	if err != nil {
+		return nil, fmt.Errorf("find a free port: %w", err)
+	}
+	f := &Function{
+		url:    "http://" + addr + "/2015-03-31/functions/function/invocations",
+		exited: make(chan struct{}),
+		log:    new(buffer),
+	}
+	cmd := exec.Command("/bin/sh", "-c", supervise, "sh", rie,
+		"--runtime-api-address", api, "--runtime-interface-emulator-address", addr, bootstrap)
+	cmd.Env = append([]string{
+		"PATH=/usr/bin:/bin", "AWS_LAMBDA_FUNCTION_TIMEOUT=3", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=512",
+		"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test",
+	}, env...)
+	cmd.Stdout, cmd.Stderr = f.log, f.log
+	if f.stdin, err = cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", rie, err)
+	}
+	go func() {
+		_ = cmd.Wait() // ended by a signal, always
+		close(f.exited)
+	}()
+	if err := f.listening(addr); err != nil {
+		f.Stop()
+		return nil, fmt.Errorf("start %s: %w\n%s", rie, err, f.Log())
+	}
+	return f, nil
+}
+
+// listening waits until the emulator accepts connections.
+func (f *Function) listening(addr string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	var d net.Dialer
+	for {
+		if conn, err := d.DialContext(ctx, "tcp", addr); err == nil {
+			return conn.Close()
+		}
+		select {
+		case <-f.exited:
+			return errors.New("it ended before it listened")
+		case <-ctx.Done():
+			return fmt.Errorf("nothing listens on %s: %w", addr, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// Invoke calls the function. An error that the handler returns is a Reply; the
+// error here is ErrNotStarted or says what went wrong on the way.
+func (f *Function) Invoke(ctx context.Context, payload []byte) (Reply, error) {
+	f.call.Lock()
+	defer f.call.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, f.url, bytes.NewReader(payload))
+	if err != nil {
+		return Reply{}, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return Reply{}, fmt.Errorf("call function: %w", err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return Reply{}, fmt.Errorf("call function: %w", err)
+	}
+	var failure struct{ ErrorType, ErrorMessage string }
+	isError := json.Unmarshal(body, &failure) == nil && failure.ErrorType != ""
+	switch {
+	case isError && failure.ErrorType == "Runtime.ExitError", resp.StatusCode == http.StatusBadGateway:
+		return Reply{}, fmt.Errorf("%w: %s", ErrNotStarted, body)
+	case isError:
+		return Reply{Err: failure.ErrorMessage}, nil
+	case resp.StatusCode != http.StatusOK || !json.Valid(body):
+		return Reply{}, fmt.Errorf("call function: status %d: %s", resp.StatusCode, body)
+	}
+	return Reply{Payload: body}, nil
+}
+
+// Log returns the end of what the function and the emulator have printed.
+func (f *Function) Log() string { return f.log.String() }
+
+// Stop ends the function and waits until it is gone.
+func (f *Function) Stop() {
+	f.stdin.Close()
+	<-f.exited
+}
+
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+// buffer keeps the last part of what is written to it.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.b.Len() > 256<<10 {
+		b.b.Next(b.b.Len() / 2)
+	}
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
