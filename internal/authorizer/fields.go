@@ -59,10 +59,11 @@ var messages = map[code]string{
 
 // Reasons that are no limit's name.
 const (
-	reasonNone        = "none"
-	reasonSuspended   = "suspended"
-	reasonUnavailable = "unavailable"
-	reasonUnsupported = "unsupported_event"
+	reasonNone           = "none"
+	reasonBadCredentials = "bad_credentials"
+	reasonSuspended      = "suspended"
+	reasonUnavailable    = "unavailable"
+	reasonUnsupported    = "unsupported_event"
 )
 
 // unknown stands for a tenant or plan that a request has not got. No name is

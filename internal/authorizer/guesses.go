@@ -45,12 +45,14 @@ func (h *Handler) unauthorized(ctx context.Context, now int64, req *request.Requ
 	if h.blocked(now, req) {
 		return h.guessing(now, req), nil
 	}
-	d := h.limiter.Decide(ctx, now, []limiter.Check{check(h.bad, plan.Subject{IP: req.IP}, 0)})
+	c := check(h.bad, plan.Subject{IP: req.IP}, 0)
+	c.Name = reasonBadCredentials
+	d := h.limiter.Decide(ctx, now, []limiter.Check{c})
 	if d.Allowed || d.Tightest < 0 {
 		return verdict{}, ErrUnauthorized
 	}
 	h.guesses.block(identity.IPKey(req.IP), now, d.Results[d.Tightest])
-	return verdict{fields: decided(nobody, []*plan.Limit{h.bad}, d)}, nil
+	return h.tooMany(d), nil
 }
 
 func (h *Handler) blocked(now int64, req *request.Request) bool {
@@ -65,9 +67,16 @@ func (h *Handler) blocked(now int64, req *request.Request) bool {
 func (h *Handler) guessing(now int64, req *request.Request) verdict {
 	r, ok := h.guesses.blocked(identity.IPKey(req.IP), now)
 	if !ok { // until a moment ago
-		r = limiter.Result{Name: h.bad.Name, Limit: h.bad.Bucket, Wait: 1}
+		r = limiter.Result{Name: reasonBadCredentials, Limit: h.bad.Bucket, Wait: 1}
 	}
-	return verdict{fields: decided(nobody, []*plan.Limit{h.bad}, limiter.Decision{Results: []limiter.Result{r}})}
+	return h.tooMany(limiter.Decision{Results: []limiter.Result{r}})
+}
+
+// tooMany is the verdict of a decision that refuses failed credentials. They are
+// nobody's, so it is never one that lets a request pass for a backend to answer.
+func (h *Handler) tooMany(d limiter.Decision) verdict {
+	shown := &plan.Limit{Name: reasonBadCredentials, Key: h.bad.Key}
+	return verdict{fields: decided(nobody, []*plan.Limit{shown}, d)}
 }
 
 // Bounds of what is remembered about addresses.

@@ -35,7 +35,7 @@ func TestGuessing(t *testing.T) {
 	l.unauthorizedEvent(t, rest("guess-1", ip))
 	l.unauthorizedEvent(t, rest("guess-2", ip))
 	got := l.send(t, rest("guess-3", ip))
-	want := map[string]string{"tenant": "-", "plan": "-", "code": "rate_limited", "scope": "ip", "reason": l.bad.Name, "retryAfter": "1", "limit": "2", "remaining": "0", "reset": "2"}
+	want := map[string]string{"tenant": "-", "plan": "-", "code": "rate_limited", "scope": "ip", "reason": "bad_credentials", "retryAfter": "1", "limit": "2", "remaining": "0", "reset": "2", "rateLimit": `"bad_credentials";r=0;t=1`}
 	for k, v := range want {
 		if got.Context[k] != v {
 			t.Errorf("third guess: %s is %q, want %q", k, got.Context[k], v)
@@ -48,10 +48,10 @@ func TestGuessing(t *testing.T) {
 	// From now on guesses buy no lookup, and neither do requests with no key at all.
 	before := d.lookups
 	for i := range 20 {
-		if got := l.send(t, rest(fmt.Sprint("more-", i), ip)); got.allowed() || got.Context["reason"] != l.bad.Name {
+		if got := l.send(t, rest(fmt.Sprint("more-", i), ip)); got.allowed() || got.Context["reason"] != "bad_credentials" {
 			t.Fatalf("got %+v, want it refused", got)
 		}
-		if got := l.send(t, rest("", ip)); got.allowed() || got.Context["reason"] != l.bad.Name {
+		if got := l.send(t, rest("", ip)); got.allowed() || got.Context["reason"] != "bad_credentials" {
 			t.Fatalf("no key: got %+v, want it refused", got)
 		}
 	}
