@@ -25,6 +25,9 @@ import (
 //go:embed demo.yaml
 var demoPlans []byte
 
+// localRegion names the Region of a store that is in none.
+const localRegion = "local"
+
 // demoTimeout is for all of it; it takes a few seconds.
 const demoTimeout = time.Minute
 
@@ -48,7 +51,7 @@ It needs no network, no AWS account and no files, and takes a few seconds.`,
 
 // runDemo starts the gateway, tells the story and stops the gateway.
 func runDemo(ctx context.Context, out io.Writer) error {
-	store := &countingStore{Store: memstore.New("local")}
+	store := &countingStore{Store: memstore.New(localRegion)}
 	s, err := demoStack(store)
 	if err != nil {
 		return fmt.Errorf("start the demo: %w", err)
@@ -89,6 +92,7 @@ func demoStack(store limiter.Store) (stack, error) {
 		plans:          plans,
 		directory:      dir,
 		store:          store,
+		region:         localRegion,
 		template:       template,
 		sourceIPHeader: sourceIPHeader,
 		log:            slog.New(slog.DiscardHandler),

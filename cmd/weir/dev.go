@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"strings"
 	"syscall"
@@ -16,6 +18,7 @@ import (
 	"weir/internal/authorizer"
 	"weir/internal/devgateway"
 	"weir/internal/directory"
+	"weir/internal/limiter"
 	"weir/internal/memstore"
 	"weir/internal/plan"
 )
@@ -32,6 +35,8 @@ type devFlags struct {
 	template       string
 	keyHeader      string
 	sourceIPHeader string
+	endpoint       string
+	region         string
 	quiet          bool
 }
 
@@ -44,11 +49,14 @@ func newDev() *cobra.Command {
 answers them, and refusals come out as the gateway responses of template.yaml say,
 so a 429 looks as it will on AWS. Behind it is a backend that echoes the decision.
 
-Buckets are in memory. Plans and tenants, with their API keys in plain text, come
-from a plans file; that is for development only.`,
+Plans and tenants, with their API keys in plain text, come from a plans file; that
+is for development only. Buckets are in memory, or with --dynamodb-endpoint in a
+local DynamoDB such as MiniStack; then the plans file is copied into its config
+table and requests are decided from there, as they are on AWS.`,
 		Example: `  weir dev
   weir dev --addr 127.0.0.1:0 --quiet            any free port, no request log
   weir dev --plans my-plans.yaml
+  weir dev --dynamodb-endpoint http://127.0.0.1:4566
   curl -i -H 'x-api-key: acme-dev-key-1' http://127.0.0.1:8080/v1/things`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDev(cmd, f) },
@@ -59,6 +67,8 @@ from a plans file; that is for development only.`,
 	fl.StringVar(&f.template, "template", defaultTemplate, "SAM or CloudFormation `FILE` with the gateway responses; without one here, a built-in copy")
 	fl.StringVar(&f.keyHeader, "key-header", authorizer.DefaultKeyHeader, "request header with the API key")
 	fl.StringVar(&f.sourceIPHeader, "source-ip-header", "", "believe this request `HEADER` about the client's address, to try limits by IP")
+	fl.StringVar(&f.endpoint, "dynamodb-endpoint", "", "keep buckets and plans in the local DynamoDB at `URL`")
+	fl.StringVar(&f.region, "region", "us-east-1", "`REGION` of its tables")
 	fl.BoolVar(&f.quiet, "quiet", false, "no line per request; what goes wrong is still reported")
 	return cmd
 }
@@ -72,20 +82,18 @@ func runDev(cmd *cobra.Command, f devFlags) error {
 	if err != nil {
 		return err
 	}
-	dir, err := directory.NewStatic(plans)
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.plans, err)
-	}
 	stderr := cmd.ErrOrStderr()
 	s := stack{
 		plans:          plans,
-		directory:      dir,
-		store:          memstore.New("local"),
+		region:         f.region,
 		template:       template,
 		keyHeader:      f.keyHeader,
 		sourceIPHeader: f.sourceIPHeader,
 		record:         newRequestLog(stderr, f.quiet).write,
 		log:            slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	}
+	if s.store, s.directory, err = f.open(cmd.Context(), plans, s.log); err != nil {
+		return err
 	}
 	h, err := s.handler()
 	if err != nil {
@@ -99,16 +107,40 @@ func runDev(cmd *cobra.Command, f devFlags) error {
 		base:      "http://" + ln.Addr().String(),
 		plansFile: f.plans,
 		template:  templateName,
+		buckets:   f.where(),
 		plans:     plans,
 		keyHeader: f.keyHeader,
 	}
 	if err := g.write(cmd.OutOrStdout()); err != nil {
 		return errors.Join(fmt.Errorf("write to standard output: %w", err), ln.Close())
 	}
+	if status := template.DenyStatus(); status != http.StatusTooManyRequests {
+		fmt.Fprintf(stderr, "warning: %s makes a refusal %d; for 429 it needs a gateway response ACCESS_DENIED with that StatusCode\n", templateName, status)
+	}
 	if !ln.Addr().(*net.TCPAddr).IP.IsLoopback() {
 		fmt.Fprintln(stderr, "warning: other machines can reach this address, and the plans file has keys in plain text")
 	}
 	return devgateway.Serve(cmd.Context(), ln, h)
+}
+
+// open returns where buckets and tenants are kept.
+func (f devFlags) open(ctx context.Context, plans *plan.File, log *slog.Logger) (limiter.Store, directory.Directory, error) {
+	if f.endpoint != "" {
+		return tables(ctx, f.endpoint, f.region, plans, log)
+	}
+	dir, err := directory.NewStatic(plans)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", f.plans, err)
+	}
+	return memstore.New(f.region), dir, nil
+}
+
+// where says where buckets are kept.
+func (f devFlags) where() string {
+	if f.endpoint == "" {
+		return "in memory, full again with every start"
+	}
+	return fmt.Sprintf("table %s in %s at %s", devBuckets, f.region, f.endpoint)
 }
 
 // readPlans reads the plans file, with hints for who has none.

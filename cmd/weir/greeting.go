@@ -17,6 +17,7 @@ type greeting struct {
 	base      string // http://HOST:PORT
 	plansFile string
 	template  string
+	buckets   string // where they are
 	plans     *plan.File
 	keyHeader string
 }
@@ -29,7 +30,7 @@ func (g greeting) write(w io.Writer) error {
 	fmt.Fprintf(&b, "listening on %s\n\n", g.base)
 	fmt.Fprintf(&b, "plans     %s: %d plans, %d tenants\n", g.plansFile, len(g.plans.Plans), len(g.plans.Tenants))
 	fmt.Fprintf(&b, "template  %s\n", g.template)
-	fmt.Fprintf(&b, "buckets   in memory, full again with every start\n\n")
+	fmt.Fprintf(&b, "buckets   %s\n\n", g.buckets)
 	fmt.Fprintf(&b, "Try:\n")
 	shown := 0
 	for _, t := range g.plans.Tenants {

@@ -186,6 +186,20 @@ func TestDevQuietWithOwnFilesAndHeader(t *testing.T) {
 	}
 }
 
+func TestDevWarnsOfATemplateWithout429(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "t.yaml", "Resources: {}")
+	write(t, dir, "p.yaml", "plans: {p: {limits: [{name: api, rate: 0/s}]}}\ntenants: [{id: a, plan: p, keys: [k]}]\n")
+	p := startDev(t, dir, "--plans", "p.yaml", "--template", "t.yaml", "--quiet")
+	r, err := client{base: p.base, key: "k", http: http.DefaultClient}.get(t.Context(), "/")
+	if err != nil || r.status != 403 {
+		t.Errorf("status %d, %v; want AWS's own 403", r.status, err)
+	}
+	if _, stderr := p.stop(t); !strings.Contains(stderr, "warning: t.yaml makes a refusal 403") {
+		t.Errorf("no warning in %q", stderr)
+	}
+}
+
 func TestDevBadInput(t *testing.T) {
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -20,6 +20,7 @@ type stack struct {
 	plans     *plan.File
 	directory directory.Directory
 	store     limiter.Store
+	region    string // of the rows that store writes
 	template  *devgateway.Template
 	keyHeader string
 	log       *slog.Logger
@@ -31,7 +32,7 @@ type stack struct {
 
 // handler puts the parts together.
 func (s stack) handler() (http.Handler, error) {
-	h := authorizer.New(s.directory, limiter.New(s.store, limiter.Options{}), authorizer.Options{
+	h := authorizer.New(s.directory, limiter.New(s.store, limiter.Options{Region: s.region}), authorizer.Options{
 		KeyHeader:      s.keyHeader,
 		BadCredentials: &s.plans.BadCredentials,
 		Log:            s.log,

@@ -56,7 +56,8 @@ func newAPI(t *testing.T) *api {
 	h, err := stack{
 		plans:          plans,
 		directory:      dir,
-		store:          memstore.New("local"),
+		store:          memstore.New(localRegion),
+		region:         localRegion,
 		template:       template,
 		sourceIPHeader: sourceIPHeader,
 		log:            slog.New(slog.DiscardHandler),
