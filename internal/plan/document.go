@@ -28,7 +28,7 @@ func (d *decoder) document(data []byte) *yaml.Node {
 	var doc, next yaml.Node
 	switch err := dec.Decode(&doc); {
 	case errors.Is(err, io.EOF):
-		d.errorAt(1, 1, errors.New("empty: want plans"))
+		d.errorAt(1, 1, errors.New("empty: want a mapping"))
 		return nil
 	case err != nil:
 		d.syntaxError(data, err)
@@ -43,7 +43,7 @@ func (d *decoder) document(data []byte) *yaml.Node {
 		return nil
 	}
 	if len(doc.Content) != 1 { // the parser always gives a document one root
-		d.errorAt(1, 1, errors.New("empty: want plans"))
+		d.errorAt(1, 1, errors.New("empty: want a mapping"))
 		return nil
 	}
 	return resolve(doc.Content[0])

@@ -19,8 +19,8 @@ func TestRefusals(t *testing.T) {
 // TestUnreadable has what the parser refuses before it looks at any field.
 func TestUnreadable(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
-		{"empty", "", "1:1: empty: want plans"},
-		{"comments only", "# plans\n\n", "1:1: empty: want plans"},
+		{"empty", "", "1:1: empty: want a mapping"},
+		{"comments only", "# plans\n\n", "1:1: empty: want a mapping"},
 		{"null", "~\n", "1:1: the file is empty: want a mapping"},
 		{"two documents", "plans: {p: {limits: [{name: a, rate: 1/s}]}}\n---\nplans: {}\n", "2:1: a second document begins here: put everything into one"},
 		{"not UTF-8", "plans:\n  # gr\xfcn\n", "2:7: not UTF-8: save the file as UTF-8"},
