@@ -94,11 +94,8 @@ func (e *event) kind() request.Kind {
 
 // parseIP returns the zero Addr for what is not an address.
 func parseIP(s string) netip.Addr {
-	a, err := netip.ParseAddr(s)
-	if err != nil {
-		return netip.Addr{}
-	}
-	return a.Unmap().WithZone("")
+	a, _ := netip.ParseAddr(s)
+	return a
 }
 
 // route is what an ARN of a method says:

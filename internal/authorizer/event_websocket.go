@@ -14,7 +14,7 @@ func (e *event) isConnect() bool {
 		return true
 	}
 	_, resource, _ := cutN(e.MethodARN, '/', 2)
-	return e.HTTPMethod == "" && resource == connectRoute
+	return resource == connectRoute
 }
 
 func (e *event) webSocket() request.Request {

@@ -155,7 +155,7 @@ func TestDecidedFields(t *testing.T) {
 		},
 		{
 			"store down", api,
-			limiter.Result{Allowed: true, Unknown: true, Remaining: -1},
+			limiter.Result{Allowed: true, Unknown: true},
 			map[string]string{"limited": "false", "code": "unchecked", "retryAfter": "0", "remaining": "-1", "reset": "0", "rateLimit": "", "rateLimitPolicy": `"api";q=100;w=1`},
 		},
 		{
@@ -164,7 +164,7 @@ func TestDecidedFields(t *testing.T) {
 			map[string]string{"limited": "true", "code": "unavailable", "retryAfter": "1", "remaining": "-1", "rateLimit": `"api";r=0;t=1`},
 		},
 		{
-			"rate 0", &plan.Limit{Name: "closed"},
+			"rate 0", &plan.Limit{Name: "closed", Bucket: mustLimit(t, 0, 0, 5)},
 			limiter.Result{Wait: bucket.Never},
 			map[string]string{"code": "exceeds_limit", "retryAfter": "86400", "limit": "0", "remaining": "0", "reset": "0", "reason": "closed", "rateLimit": `"closed";r=0;t=86400`, "rateLimitPolicy": `"closed";q=0;w=1`},
 		},

@@ -46,7 +46,8 @@ func TestGuessing(t *testing.T) {
 	}
 
 	// From now on guesses buy no lookup, and neither do requests with no key at all.
-	before := d.lookups
+	before, calls := d.lookups, 0
+	l.store.Fault = func(context.Context, string) error { calls++; return nil }
 	for i := range 20 {
 		if got := l.send(t, rest(fmt.Sprint("more-", i), ip)); got.allowed() || got.Context["reason"] != "bad_credentials" {
 			t.Fatalf("got %+v, want it refused", got)
@@ -55,8 +56,8 @@ func TestGuessing(t *testing.T) {
 			t.Fatalf("no key: got %+v, want it refused", got)
 		}
 	}
-	if d.lookups != before {
-		t.Errorf("%d lookups while the address was blocked, want none", d.lookups-before)
+	if d.lookups != before || calls != 0 {
+		t.Errorf("%d lookups and %d store calls while the address was blocked, want none", d.lookups-before, calls)
 	}
 
 	// Others are not concerned.

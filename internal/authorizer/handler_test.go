@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -225,7 +226,12 @@ func TestUnauthorized(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t, Options{})
+			d := &counting{Directory: l.directory}
+			l.directory = d
 			l.unauthorizedEvent(t, event)
+			if want := strings.Count(name, "bad key"); d.lookups != want {
+				t.Errorf("%d lookups, want %d: only what may be a key is worth one", d.lookups, want)
+			}
 			if l.lines.Len() > 0 {
 				t.Errorf("logged %s", &l.lines)
 			}
@@ -264,6 +270,32 @@ func TestSubjectReachesTheKeys(t *testing.T) {
 	got := l.send(t, event("ann"))
 	if got.allowed() || got.Context["reason"] != "by-header" || got.Context["scope"] != "tenant:header.x-user" {
 		t.Errorf("ann again: got %+v, want her refused by by-header", got)
+	}
+}
+
+// TestChecks: the limiter is asked exactly what the plan says.
+func TestChecks(t *testing.T) {
+	l := newLab(t, Options{})
+	p := &plan.Plan{Name: "p", Ver: 7, Limits: []plan.Limit{
+		{Name: "api", Bucket: mustLimit(t, 100, time.Second, 100), Cost: 1},
+		{Name: "export", Bucket: mustLimit(t, 10, time.Hour, 10), Key: mustTemplate(t, "{tenant}:{ip}:{method}:{route}"), Cost: 5},
+		{Name: "elsewhere", Match: plan.Match{Method: "POST"}, Cost: 1},
+	}}
+	l.directory = fakeDirectory{func(context.Context) (directory.Entry, error) {
+		return directory.Entry{Tenant: plan.Tenant{ID: "acme"}, Plan: p}, nil
+	}}
+	var got []limiter.Check
+	l.limiter = limiterFunc(func(_ context.Context, checks []limiter.Check) limiter.Decision {
+		got = checks
+		return limiter.Decision{Allowed: true, Tightest: -1}
+	})
+	l.send(t, `{"type":"REQUEST","httpMethod":"get","resource":"/r","headers":{"x-api-key":"k"},"requestContext":{"identity":{"sourceIp":"::ffff:203.0.113.7"}}}`)
+	want := []limiter.Check{
+		{Name: "api", Key: "api|acme", Limit: p.Limits[0].Bucket, Cost: 1, Ver: 7},
+		{Name: "export", Key: "export|acme:ip=203.0.113.7:method=GET:route=/r", Limit: p.Limits[1].Bucket, Cost: 5, Ver: 7},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 }
 
@@ -317,6 +349,9 @@ func TestTenantWithoutPlan(t *testing.T) {
 	}}
 	if got := l.send(t, rest("acme-key", "203.0.113.7")); got.allowed() || got.Context["code"] != "unavailable" {
 		t.Errorf("got %+v, want it refused as unavailable", got)
+	}
+	if strings.Contains(l.lines.String(), "panic") {
+		t.Errorf("logged %s", &l.lines)
 	}
 }
 

@@ -22,6 +22,7 @@ func TestHeaders(t *testing.T) {
 		{"two casings", nil, multi{"X-Api-Key": {"a"}, "x-api-key": {"b"}}, multi{"x-api-key": {"a", "b"}}},
 		{"two casings, single", single{"X-Api-Key": "a", "x-api-key": "b"}, nil, multi{"x-api-key": {"a", "b"}}},
 		{"no values", nil, multi{"X-Api-Key": {}}, multi{"x-api-key": nil}},
+		{"Kelvin sign in multi", nil, multi{"X-Api-\u212aey": {"a"}}, multi{"x-api-\u212aey": {"a"}}},
 		{"Kelvin sign", single{"x-api-\u212aey": "a"}, nil, multi{"x-api-\u212aey": {"a"}}},
 	}
 	for _, tt := range tests {
