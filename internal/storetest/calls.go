@@ -39,31 +39,38 @@ func testSteadyChargeIsOneCall(t *testing.T, h Harness) {
 // testStaleKnown: an outdated or invented Known costs a call, never correctness.
 func testStaleKnown(t *testing.T, h Harness) {
 	l := limit(t, 10, 10)
+	const now = t0 + second // an epoch that opened at t0 is just over
+	busy, idle := now+second/2, now
 	for name, known := range map[string]*bucket.Row{
-		"none":      nil,
-		"zero":      {},
-		"busy":      {Region: home, TAT: t0 + 3*second, Epoch: bucket.Epoch{Start: t0}},
-		"old epoch": {Region: home, TAT: t0 + 3*second, Epoch: bucket.Epoch{Start: t0 - 5*second}},
-		"idle":      {Region: home, TAT: t0 - second, Epoch: bucket.Epoch{Start: t0}},
-		"too full":  {Region: home, TAT: t0 + 99*second, Epoch: bucket.Epoch{Start: t0}},
+		"none":            nil,
+		"zero":            {},
+		"busy":            {Region: home, TAT: busy, Epoch: bucket.Epoch{Start: t0 + 1}},
+		"busy, old epoch": {Region: home, TAT: busy, Epoch: bucket.Epoch{Start: t0}},
+		"idle":            {Region: home, TAT: idle, Epoch: bucket.Epoch{Start: t0 + 1}},
+		"idle, old epoch": {Region: home, TAT: idle, Epoch: bucket.Epoch{Start: t0}},
+		"too full":        {Region: home, TAT: now + 99*second, Epoch: bucket.Epoch{Start: now}},
 	} {
-		for _, spent := range []int64{0, 4, 10} { // no row, a busy one, an empty one
+		for _, before := range [][]bucket.Charge{
+			nil,                 // no row
+			{take(l, t0, 1)},    // idle, an epoch that is over
+			{take(l, t0, 10)},   // idle to the nanosecond, the same
+			{take(l, t0+1, 1)},  // idle, an epoch that is not
+			{take(l, t0+1, 10)}, // busy, the same
+			{take(l, t0, 1), take(l, t0+second-1, 4)},  // busy, an epoch that is over
+			{take(l, t0, 1), take(l, t0+second-1, 10)}, // too full, the same
+		} {
 			s, key := h.Open(t, home), newKey(t)
-			if spent > 0 {
-				charge(t, s, key, take(l, t0, spent))
+			row, found := bucket.Row{Region: home}, false
+			for _, c := range before {
+				row, found = charge(t, s, key, c).Row, true
 			}
-			c := take(l, t0, 5)
+			c := take(l, now, 5)
 			c.Known = known
+			want, status := c.Apply(row, found)
 			out := charge(t, s, key, c)
-			want := bucket.Charged
-			if spent == 10 {
-				want = bucket.Refused
-			}
-			if out.Status != want || out.Calls > 2 {
-				t.Errorf("Known %s, %d spent: %v in %d calls, want %v in at most 2", name, spent, out.Status, out.Calls, want)
-			}
-			if got := rows(t, s, key)[home].Spent; want == bucket.Charged && got != spent+5 {
-				t.Errorf("Known %s: %d spent, want %d", name, got, spent+5)
+			if out.Status != status || !equalRow(out.Row, want) || out.Calls > 2 {
+				t.Errorf("Known %s, row %+v: %v %+v in %d calls\nwant %v %+v in at most 2",
+					name, row, out.Status, out.Row, out.Calls, status, want)
 			}
 		}
 	}

@@ -59,7 +59,8 @@ func classify(ctx context.Context, table string, err error) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("table %q: %w", table, ctx.Err())
 	}
-	return fmt.Errorf("%w: table %q: %w", ErrUnavailable, table, err)
+	// Not wrapped: net/http's own timeouts say that they are the context's.
+	return fmt.Errorf("%w: table %q: %v", ErrUnavailable, table, err)
 }
 
 // classifyCode maps the error codes that have no type of their own, or whose

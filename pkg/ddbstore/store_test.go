@@ -136,6 +136,32 @@ func put(t *testing.T, c *dynamodb.Client, key string, numbers map[string]string
 
 func ptr[T any](v T) *T { return &v }
 
+// TestTTL: every charge moves the time at which DynamoDB may remove the row.
+func TestTTL(t *testing.T) {
+	direct, key := tables(t).Client(region), newKey(t)
+	s := ddbstore.New(direct, buckets, region)
+	for i, c := range []bucket.Charge{
+		take(tenPerSecond(t), t0, 1),
+		take(tenPerSecond(t), t0+5e9, 1),
+		take(tenPerSecond(t), t0+5e9+1, 1),
+	} {
+		if _, err := s.Charge(t.Context(), key, c); err != nil {
+			t.Fatal(err)
+		}
+		out, err := direct.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: ptr(buckets), Key: map[string]types.AttributeValue{
+			"pk": &types.AttributeValueMemberS{Value: key},
+			"sk": &types.AttributeValueMemberS{Value: region},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := out.Item["ttl"].(*types.AttributeValueMemberN)
+		if got == nil || got.Value != fmt.Sprint(c.Expiry()) {
+			t.Errorf("charge %d: ttl %v, want %d", i, got, c.Expiry())
+		}
+	}
+}
+
 // TestRowThatIsNotOurs: what this version cannot read is reported, not guessed.
 func TestRowThatIsNotOurs(t *testing.T) {
 	direct := tables(t).Client(region)
