@@ -11,11 +11,10 @@ const (
 	paceMarks   = 16
 	paceSpacing = int64(500 * time.Millisecond)
 	paceMemory  = 4 * float64(time.Second) // time constant of the averages
-	paceMaxAge  = 10 * int64(time.Second)  // of a row that still counts as active
 
 	// Expected spend counts fully once the bucket is paceFull full of spend that
 	// is visible, and not at all below paceFrom.
-	paceFrom, paceFull = 0.9, 1.0
+	paceFrom, paceFull = 0.95, 1.0
 )
 
 // pace estimates what other Regions have spent that cannot be seen yet. When a
@@ -27,36 +26,69 @@ const (
 // never charged to a row: it only delays, and a wrong one is gone with the next
 // reading. docs/adr/0006 has the figures.
 type pace struct {
-	marks       [paceMarks]mark
-	n           int     // marks noted so far
-	own, others float64 // tokens per ns, averaged
+	own    average
+	others []average // by Region, in no order
+	marks  [paceMarks]mark
+	n      int // marks noted so far
 }
 
-// mark is this Region's and the others' total spend at a time.
-type mark struct{ at, own, others int64 }
+// mark is this Region's total spend at a time.
+type mark struct{ at, spent int64 }
 
-// note records spends as just read.
-func (p *pace) note(now, own int64, others []bucket.Row) {
-	m := mark{at: now, own: own}
+// average is the spend of one Region's row over the last seconds, by the times
+// that the row itself gives: what arrives late and at once is not a burst.
+type average struct {
+	region string
+	last   mark
+	rate   float64 // tokens per ns
+	seen   int64   // At of the row when it was last read
+	lag    int64   // age of a row that has just changed, averaged
+}
+
+// note records the rows as just read.
+func (p *pace) note(now int64, own bucket.Row, others []bucket.Row) {
+	p.own.note(now, own)
 	for i := range others {
-		m.others += others[i].Spent
+		p.of(others[i].Region).note(now, others[i])
 	}
 	if p.n > 0 {
 		last := p.marks[(p.n-1)%paceMarks]
-		dt := now - last.at
-		if dt < paceSpacing && dt >= 0 {
+		if now < last.at || own.Spent < last.spent { // the clock or the row began anew
+			p.n = 0
+		} else if now-last.at < paceSpacing {
 			return
 		}
-		if dt < 0 || m.own < last.own || m.others < last.others { // a clock or a row began anew
-			*p = pace{}
-		} else {
-			keep := math.Exp(-float64(dt) / paceMemory)
-			p.own = p.own*keep + (1-keep)*float64(m.own-last.own)/float64(dt)
-			p.others = p.others*keep + (1-keep)*float64(m.others-last.others)/float64(dt)
+	}
+	p.marks[p.n%paceMarks] = mark{now, own.Spent}
+	p.n++
+}
+
+func (p *pace) of(region string) *average {
+	for i := range p.others {
+		if p.others[i].region == region {
+			return &p.others[i]
 		}
 	}
-	p.marks[p.n%paceMarks] = m
-	p.n++
+	p.others = append(p.others, average{region: region})
+	return &p.others[len(p.others)-1]
+}
+
+func (a *average) note(now int64, row bucket.Row) {
+	if row.At != a.seen {
+		a.lag += (max(0, now-row.At) - a.lag) / 4
+		a.seen = row.At
+	}
+	dt := row.At - a.last.at
+	switch {
+	case a.last.at == 0 || dt < 0 || row.Spent < a.last.spent:
+		a.rate = 0
+	case dt < paceSpacing:
+		return
+	default:
+		keep := math.Exp(-float64(dt) / paceMemory)
+		a.rate = a.rate*keep + (1-keep)*float64(row.Spent-a.last.spent)/float64(dt)
+	}
+	a.last = mark{row.At, row.Spent}
 }
 
 // unseen returns the time, in ns, that spend which is not visible yet probably
@@ -64,20 +96,23 @@ func (p *pace) note(now, own int64, others []bucket.Row) {
 func (p *peers) unseen(l bucket.Limit, spent, tat, now int64) int64 {
 	depth := float64(l.Depth())
 	weight := (float64(max(0, tat-now))/depth - paceFrom) / (paceFull - paceFrom)
-	if weight <= 0 || p.pace.own <= 0 {
+	if weight <= 0 || p.pace.n == 0 || p.pace.own.rate <= 0 {
 		return 0
 	}
 	var age, active int64
+	others := 0.0
 	for i := range p.rows {
-		if a := now - p.rows[i].At; a < paceMaxAge {
+		a, of := now-p.rows[i].At, p.pace.of(p.rows[i].Region)
+		if a <= 2*of.lag+paceSpacing { // else it has fallen silent
 			age += max(0, a)
 			active++
+			others += of.rate
 		}
 	}
 	if active == 0 {
 		return 0
 	}
-	scale := min(p.pace.others/p.pace.own, 2*float64(active))
+	scale := min(others/p.pace.own.rate, 2*float64(active))
 	mine := float64(spent - p.pace.spentBy(now-age/active))
 	return l.Time(int64(mine * scale * min(1, weight)))
 }
@@ -90,9 +125,9 @@ func (p *pace) spentBy(t int64) int64 {
 		m := p.marks[i%paceMarks]
 		if m.at <= t {
 			part := float64(t-m.at) / float64(newer.at-m.at)
-			return m.own + int64(part*float64(newer.own-m.own))
+			return m.spent + int64(part*float64(newer.spent-m.spent))
 		}
 		newer = m
 	}
-	return newer.own
+	return newer.spent
 }

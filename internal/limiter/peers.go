@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// How old the rows of other Regions may be before they are read again, beside
-	// a charge: refreshTight once the bucket is half empty, else refreshCalm.
-	refreshCalm  = int64(time.Second)
-	refreshTight = refreshCalm / 4
+	// refreshEvery is how old the rows of other Regions may be before they are
+	// read again, beside a charge. A second would do for the long-run rate, but
+	// what arrives in lumps of a second refuses falsely near the limit.
+	refreshEvery = int64(250 * time.Millisecond)
 
 	// uselessAfter is how old they may be before a charge waits for new ones.
-	uselessAfter = 10 * refreshCalm
+	uselessAfter = 4 * refreshEvery
 )
 
 // peers is what a process knows of the other Regions' rows of one bucket.
@@ -28,21 +28,18 @@ type peers struct {
 // function that waits for the reading: it goes on beside the charge, except
 // where nothing useful is known yet. A failed reading changes nothing: what is
 // known stays in use, and what is not known is repaid once it is.
-func (l *Limiter) refresh(ctx context.Context, now int64, e *entry, c *Check) (join func()) {
+func (l *Limiter) refresh(ctx context.Context, now int64, e *entry, key string) (join func()) {
 	e.mu.Lock()
-	age, limit := int64(-1), refreshCalm
+	age := int64(-1)
 	if e.peers != nil {
 		age = now - e.peers.at
-		if 2*c.Limit.Remaining(e.tat, now) < c.Limit.Burst() {
-			limit = refreshTight
-		}
 	}
 	e.mu.Unlock()
-	if age >= 0 && age < limit {
+	if age >= 0 && age < refreshEvery {
 		return func() {}
 	}
 	read := func() {
-		if rows, err := l.store.Rows(ctx, c.Key); err == nil {
+		if rows, err := l.store.Rows(ctx, key); err == nil {
 			e.learn(now, l.region, rows)
 		}
 	}
@@ -80,5 +77,5 @@ func (e *entry) learn(now int64, region string, rows []bucket.Row) {
 			e.row, e.known = row, true
 		}
 	}
-	p.pace.note(now, e.row.Spent, p.rows)
+	p.pace.note(now, e.row, p.rows)
 }

@@ -98,13 +98,18 @@ func (l *Limiter) charge(ctx context.Context, now int64, e *entry, c *Check, r *
 	if c.Consistency == Strict && l.strict != nil {
 		store = l.strict
 	}
+	join := func() {}
 	if l.merges(c) {
-		defer l.refresh(ctx, now, e, c)()
+		join = sync.OnceFunc(l.refresh(ctx, now, e, c.Key))
+		defer join()
 	}
 	for range maxTries {
 		ch, ok := l.prepare(now, e, c, r, want)
-		if !ok {
-			return nil
+		if !ok { // refused by other Regions' rows: by what they are now, not by what they were
+			join()
+			if ch, ok = l.prepare(now, e, c, r, want); !ok {
+				return nil
+			}
 		}
 		out, err := store.Charge(ctx, c.Key, ch)
 		if err != nil {
@@ -121,8 +126,8 @@ func (l *Limiter) charge(ctx context.Context, now int64, e *entry, c *Check, r *
 // merges reports whether other Regions have a say in c.
 func (l *Limiter) merges(c *Check) bool { return l.regions > 1 && c.Consistency == Global }
 
-// prepare builds the charge for up to want tokens. If other Regions' rows, which
-// are fresh, refuse c, it fills r and returns false: no write is bought. What
+// prepare builds the charge for up to want tokens. If other Regions' rows refuse
+// c, it fills r and returns false: no write is bought. What
 // this Region's own row said last may have been lowered since, so that is asked.
 func (l *Limiter) prepare(now int64, e *entry, c *Check, r *Result, want int64) (bucket.Charge, bool) {
 	e.mu.Lock()
@@ -195,8 +200,11 @@ func (l *Limiter) absorb(now int64, e *entry, c *Check, r *Result, ch bucket.Cha
 func (e *entry) refuse(now int64, c *Check, r *Result) {
 	e.describe(now, c, r, false)
 	pause := min(probeAfter, int64(r.Wait))
-	if e.ahead > 0 { // an estimate refused, and it changes with every reading
-		pause = min(pause, refreshTight/4)
+	switch {
+	case e.ahead > 0: // an estimate refused, and it changes with every charge
+		pause = min(pause, refreshEvery/4)
+	case e.peers != nil: // it may change with the next reading
+		pause = min(pause, refreshEvery)
 	}
 	e.denyUntil = now + pause
 }
