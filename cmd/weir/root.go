@@ -28,7 +28,7 @@ authorizer and two DynamoDB tables; this command runs it locally.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; `%s --help` lists the flags", err, cmd.CommandPath())
 	})
-	root.AddCommand(newDev(), newDemo(), newVersion())
+	root.AddCommand(newDev(), newDemo(), newSim(), newVersion())
 	return root
 }
 
