@@ -42,9 +42,6 @@ func (h *Handler) unauthorized(ctx context.Context, now int64, req *request.Requ
 	if !req.IP.IsValid() {
 		return verdict{}, ErrUnauthorized
 	}
-	if h.blocked(now, req) {
-		return h.guessing(now, req), nil
-	}
 	c := check(h.bad, plan.Subject{IP: req.IP}, 0)
 	c.Name = reasonBadCredentials
 	d := h.limiter.Decide(ctx, now, []limiter.Check{c})
