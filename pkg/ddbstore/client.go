@@ -70,9 +70,10 @@ func EnvConfig(getenv func(string) string) (aws.Config, error) {
 	return cfg, nil
 }
 
-// NewClient returns a client for Store and Config: short timeouts and a pool of
-// connections made for a function that is frozen between requests. It connects
-// when it is first used. Options are applied last and may change everything.
+// NewClient returns a client for Store and Config: short timeouts, one packet a
+// call, and a pool of connections made for a function that is frozen between
+// requests. It connects when it is first used. Options are applied last and may
+// change everything, but not how often Store and Config try.
 func NewClient(cfg aws.Config, options ...func(*dynamodb.Options)) *dynamodb.Client {
 	tuned := func(o *dynamodb.Options) {
 		transport := awshttp.NewBuildableClient().
@@ -87,7 +88,6 @@ func NewClient(cfg aws.Config, options ...func(*dynamodb.Options)) *dynamodb.Cli
 				t.MaxIdleConnsPerHost = maxIdle
 			})
 		o.HTTPClient = onewrite.Client{Next: transport.Freeze()}
-		reconnecting(o)
 	}
 	return dynamodb.NewFromConfig(cfg, append([]func(*dynamodb.Options){tuned}, options...)...)
 }

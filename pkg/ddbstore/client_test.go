@@ -1,6 +1,8 @@
 package ddbstore_test
 
 import (
+	"encoding/json"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -67,5 +69,36 @@ func TestEnvConfig(t *testing.T) {
 				t.Errorf("credentials are not those of the environment: %v", err)
 			}
 		})
+	}
+}
+
+// TestChargeIsOnePacket reads from a connection once: what the client sent in one
+// write is all there.
+func TestChargeIsOnePacket(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	first := make(chan string, 1)
+	go func() {
+		defer close(first)
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		b := make([]byte, 64<<10)
+		n, _ := conn.Read(b)
+		first <- string(b[:n])
+	}()
+	c := client("http://" + l.Addr().String())
+	_, err = ddbstore.New(c, buckets, region).Charge(t.Context(), "k", take(tenPerSecond(t), t0, 1))
+	if err == nil {
+		t.Error("a charge without an answer succeeded")
+	}
+	head, body, _ := strings.Cut(<-first, "\r\n\r\n")
+	if !strings.HasPrefix(head, "POST / HTTP/1.1") || !json.Valid([]byte(body)) {
+		t.Errorf("the first packet has %d bytes of headers and %d of the body, want all", len(head), len(body))
 	}
 }
