@@ -155,8 +155,10 @@ func refused(who caller, c code, scope, reason string, wait time.Duration) field
 // scope names what a limit counts: its key template without the braces, such as
 // "tenant" or "tenant:ip".
 func scope(t plan.Template) string {
-	return safe(strings.NewReplacer("{", "", "}", "").Replace(t.String()))
+	return safe(withoutBraces.Replace(t.String()))
 }
+
+var withoutBraces = strings.NewReplacer("{", "", "}", "")
 
 // capacity returns the most tokens the limit's bucket ever has to give.
 func capacity(l bucket.Limit) int64 {

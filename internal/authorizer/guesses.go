@@ -24,15 +24,15 @@ import (
 // address has failed too often.
 var errGuessing = errors.New("authorizer: too many failed credentials from this address")
 
-// rememberer is a Directory that can say at no cost whether it holds the tenant
-// of a credential in memory.
+// rememberer is a Directory that can say at no cost whether it knows a credential
+// to be good. Lookups in one that cannot are taken to cost nothing themselves.
 type rememberer interface {
 	Remembers(now int64, h directory.Hash) bool
 }
 
 func (h *Handler) remembers(now int64, hash directory.Hash) bool {
 	r, ok := h.directory.(rememberer)
-	return ok && r.Remembers(now, hash)
+	return !ok || r.Remembers(now, hash)
 }
 
 // unauthorized charges a failed credential to its address and answers 401, or 429

@@ -105,6 +105,20 @@ func TestGuessingWithoutAddress(t *testing.T) {
 	}
 }
 
+// TestGuessingInMemory: where lookups are free, a good key passes from any address.
+func TestGuessingInMemory(t *testing.T) {
+	l := newLab(t, Options{})
+	for range 2 {
+		l.unauthorizedEvent(t, rest("guess", "203.0.113.7"))
+	}
+	if got := l.send(t, rest("guess", "203.0.113.7")); got.allowed() {
+		t.Errorf("third guess: got %+v, want it refused", got)
+	}
+	if got := l.send(t, rest("big-key", "203.0.113.7")); !got.allowed() {
+		t.Errorf("good key: got %+v, want it allowed", got)
+	}
+}
+
 func TestGoodKeysDoNotCountAsGuesses(t *testing.T) {
 	l := newLab(t, Options{})
 	for range 100 {

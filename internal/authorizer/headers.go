@@ -8,28 +8,36 @@ import (
 
 // headers returns all values of every header under its name in lower case. API
 // Gateway keeps the client's casing, so that one header sent in two casings is
-// two entries of the event; here they are one with two values.
+// two entries of the event; here they are one, with its values in a sorted order,
+// since that of the entries is lost.
 //
 // multi has every value and wins; single, which has one per name, fills in the
 // names that multi lacks.
 func headers(single map[string]string, multi map[string][]string) map[string][]string {
 	all := make(map[string][]string, max(len(single), len(multi)))
-	for _, name := range slices.Sorted(maps.Keys(multi)) {
-		key := lower(name)
-		all[key] = append(all[key], multi[name]...)
+	for name, values := range multi {
+		addHeader(all, lower(name), values...)
 	}
-	var rest []string
-	for name := range single {
-		if _, ok := all[lower(name)]; !ok {
-			rest = append(rest, name)
+	var rest map[string][]string
+	for name, value := range single {
+		key := lower(name)
+		if _, ok := all[key]; ok {
+			continue
 		}
+		if rest == nil {
+			rest = make(map[string][]string, len(single))
+		}
+		addHeader(rest, key, value)
 	}
-	slices.Sort(rest)
-	for _, name := range rest {
-		key := lower(name)
-		all[key] = append(all[key], single[name])
-	}
+	maps.Copy(all, rest)
 	return all
+}
+
+func addHeader(all map[string][]string, key string, values ...string) {
+	if before, ok := all[key]; ok {
+		values = slices.Sorted(slices.Values(slices.Concat(before, values)))
+	}
+	all[key] = values
 }
 
 // lower is strings.ToLower for ASCII only: header names are ASCII, and Unicode

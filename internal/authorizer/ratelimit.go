@@ -78,9 +78,12 @@ func currentItem(r *limiter.Result, allowed bool) string {
 }
 
 // nextToken returns how long it takes until one more whole token is there: the
-// time until the bucket is full less that of the tokens after the next.
+// time until the bucket is full less that of the tokens after the next. It is
+// never more than a token's time, which it would be where Full has tokens in it
+// that this process has charged in advance and still counts as Remaining.
 func nextToken(r *limiter.Result) time.Duration {
-	return r.Full - time.Duration(r.Limit.Time(r.Limit.Burst()-r.Remaining-1))
+	next := r.Full - time.Duration(r.Limit.Time(r.Limit.Burst()-r.Remaining-1))
+	return min(next, time.Duration(r.Limit.Time(1)))
 }
 
 // listItem builds an item of a list: a quoted name with parameters.

@@ -35,6 +35,7 @@ func TestStructured(t *testing.T) {
 		{"burst apart from the rate", decision(0, follow), `"follow";r=49;t=18`, `"follow";q=200;w=3600;weir-burst=50`},
 		{"tightest first", decision(1, api, follow), `"follow";r=49;t=18, "api";r=12;t=1`, `"follow";q=200;w=3600;weir-burst=50, "api";q=100;w=1`},
 		{"a full bucket has no t", decision(0, full), `"full";r=10`, `"full";q=10;w=60`},
+		{"charged in advance", decision(0, limiter.Result{Name: "follow", Limit: follow.Limit, Allowed: true, Remaining: 49, Full: 54 * time.Second}), `"follow";r=49;t=18`, `"follow";q=200;w=3600;weir-burst=50`},
 		{"unlimited is no policy", decision(0, api, open), `"api";r=12;t=1`, `"api";q=100;w=1`},
 		{"unknown has a policy only", decision(0, down, api), `"api";r=12;t=1`, `"down";q=5;w=1, "api";q=100;w=1`},
 		// Retry-After is 2 here, and no t may come after it.
