@@ -2,6 +2,23 @@
 // variables. It looks at all of them before it says anything, so that one start
 // reports every mistake, each in a line of its own that names the variable and
 // what to write in it. A variable that is set to nothing counts as not set.
+//
+//	WEIR_STORE            dynamodb (default) | memory, for development only
+//	WEIR_BUCKETS_TABLE    name or ARN of the table of buckets; required with dynamodb
+//	WEIR_CONFIG_TABLE     name or ARN of the table of plans and tenants; required with dynamodb
+//	WEIR_ANONYMOUS_PLAN   plan of requests without a credential; default none, they are 401
+//	WEIR_PLANS            path of a plans file, with memory; default plans.yaml beside the executable
+//	WEIR_REGIONS          Regions that share the tables, with commas; default this one
+//	WEIR_KEY_HEADER       request header of the API key; default x-api-key
+//	WEIR_HTTP_RESPONSE    simple (default) | iam, as the HTTP API's authorizer is set up
+//	WEIR_HTTP_OVER_LIMIT  deny (default) | flag, see docs/answers.md
+//	WEIR_STORE_TIMEOUT    for the limits of a request; default 100ms. Finding out who calls may take ten times that
+//	WEIR_LOG_LEVEL        debug | info (default) | warn | error
+//	AWS_REGION            this Region; Lambda sets it
+//
+// Tables may be named with memory too: one template serves both. A plans file
+// with dynamodb, or an anonymous plan with memory, is refused, since it would have
+// no effect.
 package settings
 
 import (
