@@ -10,11 +10,18 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"weir/internal/onewrite"
 	"weir/pkg/ddbstore"
 )
 
 func impatient(d time.Duration) func(*dynamodb.Options) {
 	return func(o *dynamodb.Options) { o.HTTPClient = awshttp.NewBuildableClient().WithTimeout(d) }
+}
+
+// patient waits for a connection as long as the SDK does: a crowd of clients on a
+// busy machine may need more than the second that a function gives it.
+func patient(o *dynamodb.Options) {
+	o.HTTPClient = onewrite.Client{Next: awshttp.NewBuildableClient().Freeze()}
 }
 
 func env(vars ...string) func(string) string {

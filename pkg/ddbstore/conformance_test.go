@@ -69,7 +69,7 @@ func TestConformance(t *testing.T) {
 	}
 	storetest.Run(t, storetest.Harness{
 		Open: func(_ *testing.T, region string) limiter.Store {
-			return ddbstore.New(client(e.Endpoint()), buckets, region)
+			return ddbstore.New(client(e.Endpoint(), patient), buckets, region)
 		},
 		Throttled: behind(testengine.Throttle),
 		Stalled:   behind(testengine.Stall),

@@ -60,7 +60,7 @@ func classify(ctx context.Context, table string, err error) error {
 		return fmt.Errorf("table %q: %w", table, ctx.Err())
 	}
 	// Not wrapped: net/http's own timeouts say that they are the context's.
-	return fmt.Errorf("%w: table %q: %v", ErrUnavailable, table, err)
+	return fmt.Errorf("%w: table %q: %v", ErrUnavailable, table, err) //nolint:errorlint // see above
 }
 
 // classifyCode maps the error codes that have no type of their own, or whose

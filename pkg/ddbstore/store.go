@@ -36,7 +36,7 @@ func New(client rowsAPI, table, region string) *Store {
 
 // Rows returns the rows of all Regions as this Region's replica has them, in no
 // order. It costs one eventually consistent Query: half a read unit for up to
-// 4 KB, which is about 20 Regions.
+// 4 KB, which is about seven Regions.
 func (s *Store) Rows(ctx context.Context, key string) ([]bucket.Row, error) {
 	in := &dynamodb.QueryInput{
 		TableName:                 &s.table,

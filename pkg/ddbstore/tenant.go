@@ -19,6 +19,7 @@ type Tenant struct {
 // TenantStatus says whether a tenant is served.
 type TenantStatus string
 
+// The statuses.
 const (
 	Active    TenantStatus = "active"
 	Suspended TenantStatus = "suspended"
