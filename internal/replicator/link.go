@@ -72,7 +72,8 @@ func (l *link) deliver(ctx context.Context, to *region, d delivery) error {
 	case err != nil:
 		return err
 	case applied:
-		l.r.stats.applied(time.Duration(time.Now().UnixNano() - d.first))
+		now := time.Now().UnixNano()
+		l.r.stats.applied(time.Duration(now-d.at), time.Duration(now-d.due))
 	default:
 		l.r.stats.Older++
 	}

@@ -6,7 +6,8 @@ import (
 )
 
 // queue holds what is on its way on one link. Versions of one item leave it in
-// the order they were written, one at a time: the next only after done.
+// the order they were written, one at a time: the next only after done. One that
+// would overtake another takes its place.
 type queue struct {
 	coalesce int64
 	lag      func() int64 // draws the lag of one write
@@ -33,9 +34,9 @@ func newQueue(coalesce int64, lag func() int64) *queue {
 	return &queue{coalesce: coalesce, lag: lag, items: map[string]*line{}}
 }
 
-// push adds a write. It reports whether the write took the place of an earlier
-// version of the item.
-func (q *queue) push(w write) bool {
+// push adds a write. It returns how many earlier versions of the item gave way to
+// it: the one it joins, or those it would have overtaken.
+func (q *queue) push(w write) int {
 	l := q.items[w.item]
 	if l == nil {
 		l = &line{item: w.item}
@@ -46,15 +47,24 @@ func (q *queue) push(w write) bool {
 		last := &l.waiting[n-1]
 		if q.paused || w.at < last.first+q.coalesce {
 			last.write = w
-			return true
+			return 1
 		}
-		d.due = max(d.due, last.due)
+	}
+	merged := 0
+	for n := len(l.waiting); n > 0 && l.waiting[n-1].due > d.due; n-- {
+		d.first = l.waiting[n-1].first
+		l.waiting = l.waiting[:n-1]
+		merged++
 	}
 	l.waiting = append(l.waiting, d)
-	if len(l.waiting) == 1 && l.inFlight == nil {
+	switch {
+	case l.inFlight != nil: // done will queue it
+	case merged > 0:
+		heap.Init(&q.due) // the line is in it
+	case len(l.waiting) == 1:
 		heap.Push(&q.due, l)
 	}
-	return false
+	return merged
 }
 
 // next returns a delivery that is due and marks it in flight. If there is none,

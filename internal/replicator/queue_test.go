@@ -22,7 +22,7 @@ func newScript(t *testing.T, coalesce int64, lags ...int64) script {
 	})}
 }
 
-func (s script) push(item string, at int64) bool {
+func (s script) push(item string, at int64) int {
 	return s.q.push(write{item: item, version: at, at: at})
 }
 
@@ -61,11 +61,28 @@ func TestQueueWaitsForTheLag(t *testing.T) {
 }
 
 func TestQueueKeepsTheOrderOfAnItem(t *testing.T) {
-	s := newScript(t, 0, 100, 10) // the second version would overtake the first
+	s := newScript(t, 0, 100, 100, 20, 30)
 	s.push("a", 1)
 	s.push("a", 2)
-	s.want(50)
-	s.want(101, "a@1", "a@2")
+	s.push("b", 3) // due at 23
+	if n := s.push("a", 4); n != 2 {
+		t.Errorf("a version that overtakes two others took the place of %d", n)
+	}
+	if at := s.q.oldest(); at != 1 {
+		t.Errorf("oldest %d, want 1: the version stands for that too", at)
+	}
+	s.want(22)
+	s.want(33, "b@3")
+	s.want(200, "a@4")
+
+	s = newScript(t, 0, 10, 100, 50)
+	s.push("a", 1)
+	s.push("a", 2)
+	if n := s.push("a", 3); n != 1 {
+		t.Errorf("a version that overtakes one of two took the place of %d", n)
+	}
+	s.want(11, "a@1")
+	s.want(53, "a@3")
 }
 
 func TestQueueHasOneVersionOfAnItemInFlight(t *testing.T) {
@@ -89,13 +106,13 @@ func TestQueueHasOneVersionOfAnItemInFlight(t *testing.T) {
 
 func TestQueueCoalesces(t *testing.T) {
 	s := newScript(t, 50, 100)
-	if s.push("a", 0) || s.push("b", 1) {
+	if s.push("a", 0)+s.push("b", 1) > 0 {
 		t.Error("first versions joined something")
 	}
-	if !s.push("a", 49) {
+	if s.push("a", 49) != 1 {
 		t.Error("a write within 50 of the first did not join it")
 	}
-	if s.push("a", 50) {
+	if s.push("a", 50) > 0 {
 		t.Error("a write at 50 joined the first")
 	}
 	s.want(100, "a@49") // when the first was due
@@ -110,7 +127,7 @@ func TestPausedQueueKeepsTheNewest(t *testing.T) {
 	if n := s.q.setPaused(2, true); n != 1 {
 		t.Errorf("pausing merged %d writes, want 1", n)
 	}
-	if !s.push("a", 1000) {
+	if s.push("a", 1000) != 1 {
 		t.Error("a write while paused did not take the place of the one that waits")
 	}
 	s.push("b", 1001)

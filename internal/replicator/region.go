@@ -136,8 +136,8 @@ func (r *Replicator) take(reg *region, it *item, c change) {
 	it.version, it.image = c.version, c.image
 	r.stats.Writes++
 	for name, l := range r.links {
-		if name.From == reg.name && l.queue.push(c.write) {
-			r.stats.Coalesced++
+		if name.From == reg.name {
+			r.stats.Coalesced += l.queue.push(c.write)
 		}
 	}
 }

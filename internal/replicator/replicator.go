@@ -9,7 +9,8 @@
 //     item on one link, in no order otherwise.
 //   - The version of an item that was written last wins, whole. What the others
 //     wrote is lost without a word: nobody who wrote it gets an error.
-//   - Several writes of an item in a short time may become one replicated write.
+//   - Several writes of an item in a short time may become one replicated write:
+//     within Coalesce, while a link is cut, or where the later has the shorter lag.
 //   - A replicated write is in its target's stream like any other, and is not
 //     replicated again.
 //

@@ -361,8 +361,8 @@ func TestLagIsRespected(t *testing.T) {
 		t.Errorf("%+v, want 20 applied", s)
 	}
 	// Later than half the mean, certainly. How much later is the machine's affair.
-	if s.LagMean < lag/2 || s.LagMax < s.LagMean {
-		t.Errorf("lag %v, at most %v: want %v or more", s.LagMean, s.LagMax, lag/2)
+	if s.LagMean < lag/2 || s.LagMax < s.LagMean || s.BehindMean <= 0 || s.BehindMean > s.LagMean-lag/2 {
+		t.Errorf("lag %v, at most %v, %v of it not asked for: want %v or more that was", s.LagMean, s.LagMax, s.BehindMean, lag/2)
 	}
 }
 

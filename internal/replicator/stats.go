@@ -9,9 +9,10 @@ type Stats struct {
 	Older     int // not applied, because the target had a later write
 	Coalesced int // not applied, because a later write of the item took their place on the way
 
-	LagMean, LagMax time.Duration // of Applied, from the first of the writes that one stands for
+	LagMean, LagMax time.Duration // of Applied, since the write that was applied
+	BehindMean      time.Duration // of Applied: how much of it was not asked for
 
-	lagSum time.Duration
+	lagSum, behindSum time.Duration
 }
 
 // Stats returns the counts so far.
@@ -21,11 +22,19 @@ func (r *Replicator) Stats() Stats {
 	return r.stats
 }
 
-func (s *Stats) applied(lag time.Duration) {
+func (s *Stats) applied(lag, behind time.Duration) {
 	s.Applied++
 	s.lagSum += lag
-	s.LagMean = s.lagSum / time.Duration(s.Applied)
+	s.behindSum += behind
 	s.LagMax = max(s.LagMax, lag)
+	s.means()
+}
+
+func (s *Stats) means() {
+	s.LagMean, s.BehindMean = 0, 0
+	if n := time.Duration(s.Applied); n > 0 {
+		s.LagMean, s.BehindMean = s.lagSum/n, s.behindSum/n
+	}
 }
 
 // Since returns what has been counted since t was; LagMax stays that of all.
@@ -35,9 +44,7 @@ func (s Stats) Since(t Stats) Stats {
 	s.Older -= t.Older
 	s.Coalesced -= t.Coalesced
 	s.lagSum -= t.lagSum
-	s.LagMean = 0
-	if s.Applied > 0 {
-		s.LagMean = s.lagSum / time.Duration(s.Applied)
-	}
+	s.behindSum -= t.behindSum
+	s.means()
 	return s
 }
