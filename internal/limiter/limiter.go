@@ -82,12 +82,13 @@ type Limiter struct {
 	rand    func() float64
 	table   *table
 
-	region  string
-	regions int
-	grace   int64
-	strict  Store
-	serial  bool
-	skew    atomic.Int64 // largest clock difference seen, ns
+	region   string
+	regions  int
+	grace    int64
+	strict   Store
+	serial   bool
+	presence *presence
+	skew     atomic.Int64 // largest clock difference seen, ns
 }
 
 // New returns a Limiter on store s.
@@ -95,6 +96,7 @@ func New(s Store, o Options) *Limiter {
 	l := &Limiter{
 		store: s, timeout: o.Timeout, rand: o.Rand, table: newTable(),
 		region: o.Region, regions: o.Regions, grace: int64(o.Grace), strict: o.Strict, serial: o.Serial,
+		presence: newPresence(),
 	}
 	if l.grace <= 0 {
 		l.grace = int64(DefaultGrace)

@@ -103,11 +103,12 @@ func (l *Limiter) charge(ctx context.Context, now int64, e *entry, c *Check, r *
 		join = sync.OnceFunc(l.refresh(ctx, now, e, c.Key))
 		defer join()
 	}
+	part := l.portion(ctx, now, c)
 	for range maxTries {
-		ch, ok := l.prepare(now, e, c, r, want)
+		ch, ok := l.prepare(now, e, c, r, want, part)
 		if !ok { // refused by other Regions' rows: by what they are now, not by what they were
 			join()
-			if ch, ok = l.prepare(now, e, c, r, want); !ok {
+			if ch, ok = l.prepare(now, e, c, r, want, part); !ok {
 				return nil
 			}
 		}
@@ -129,7 +130,7 @@ func (l *Limiter) merges(c *Check) bool { return l.regions > 1 && c.Consistency 
 // prepare builds the charge for up to want tokens. If other Regions' rows refuse
 // c, it fills r and returns false: no write is bought. What
 // this Region's own row said last may have been lowered since, so that is asked.
-func (l *Limiter) prepare(now int64, e *entry, c *Check, r *Result, want int64) (bucket.Charge, bool) {
+func (l *Limiter) prepare(now int64, e *entry, c *Check, r *Result, want int64, part portion) (bucket.Charge, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now = max(now, e.row.At)
@@ -146,13 +147,14 @@ func (l *Limiter) prepare(now int64, e *entry, c *Check, r *Result, want int64) 
 		ch.Known = &known
 	}
 	need := c.Cost - e.spendable(now)
-	left := c.Limit.Remaining(e.tat, now)
+	left := part.tokens(c.Limit.Remaining(e.tat, now))
 	if left < need && c.Limit.Remaining(e.row.TAT, now) >= need {
 		e.refuse(now, c, r)
 		return ch, false
 	}
 	ch.Tokens = max(need, min(want, left))
 	ch.Inc, _ = c.Limit.Charge(ch.Tokens, e.paid)
+	ch.Inc = part.time(ch.Inc)
 	return ch, true
 }
 

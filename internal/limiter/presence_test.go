@@ -1,0 +1,77 @@
+package limiter_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"weir/internal/limiter"
+	"weir/internal/memstore"
+)
+
+// regionsOf returns a limiter in each of n Regions on one table: replication
+// without lag.
+func regionsOf(table *memstore.Table, names ...string) []*limiter.Limiter {
+	var out []*limiter.Limiter
+	for _, name := range names {
+		out = append(out, limiter.New(table.Region(name), limiter.Options{Region: name, Regions: len(names), Serial: true}))
+	}
+	return out
+}
+
+// A Region that cannot hear the others admits its share of a limit that asks for
+// it, and the whole of one that does not.
+func TestShareWhileNobodyIsHeard(t *testing.T) {
+	ctx := context.Background()
+	serve := check("serve", mustLimit(t, 30, time.Second, 30), 1)
+	share := check("share", mustLimit(t, 30, time.Second, 30), 1)
+	share.Share = true
+
+	admitted := func(l *limiter.Limiter, now int64, c limiter.Check) int {
+		n := 0
+		for range 100 {
+			if l.Decide(ctx, now, []limiter.Check{c}).Allowed {
+				n++
+			}
+		}
+		return n
+	}
+	table := memstore.NewTable()
+	all := regionsOf(table, "a", "b", "c")
+	for _, l := range all { // everybody says that they are alive
+		admitted(l, start, share)
+	}
+	now := start + second
+	for _, l := range all[1:] {
+		l.Decide(ctx, now, []limiter.Check{share})
+	}
+	if n := admitted(all[0], now+100*int64(time.Millisecond), share); n < 25 {
+		t.Errorf("%d admitted while all are heard, want what is left of 30", n)
+	}
+
+	now += int64(limiter.DefaultGrace) + 2*second // b and c have fallen silent
+	if n := admitted(all[0], now, share); n != 10 {
+		t.Errorf("%d admitted by one of three Regions, want its share of 30: 10", n)
+	}
+	if n := admitted(all[0], now, serve); n != 30 {
+		t.Errorf("%d admitted by a limit that serves fully, want 30", n)
+	}
+
+	all[1].Decide(ctx, now+second, []limiter.Check{share}) // b is back
+	now += 3 * second
+	if n := admitted(all[0], now, share); n < 18 || n > 20 {
+		t.Errorf("%d admitted with two of three heard, want 20 or what b left of it", n)
+	}
+}
+
+// A limit that does not depend on presence costs nothing for it.
+func TestPresenceIsNotReadForNothing(t *testing.T) {
+	store := &counting{Store: memstore.New("a")}
+	l := limiter.New(store, limiter.Options{Region: "a", Regions: 1, Serial: true})
+	c := check("api", mustLimit(t, 30, time.Second, 30), 1)
+	c.Share = true
+	l.Decide(context.Background(), start, []limiter.Check{c})
+	if store.rows.Load() != 0 || store.charges.Load() != 1 {
+		t.Errorf("%d reads and %d charges in a single Region, want 0 and 1", store.rows.Load(), store.charges.Load())
+	}
+}
