@@ -20,9 +20,10 @@ GOOD = "events/apigw-custom-auth-request-type-request.json"
 BAD_KEY = "events/apigw-custom-auth-request-type-request-bad-key.json"
 SUSPENDED = "events/apigw-custom-auth-request-type-request-suspended.json"
 
-# A tenant of examples/plans.yaml on its smallest plan, and far more calls than that plan's burst of 10.
-SMALL_KEY = "hooli-dev-key-1"
-FLOOD = 500
+# Its caller is on the slowest of the sample plans, one request a second per address after a burst of 5: calls that
+# take a fifth of a second, as they do here under load, still exceed it.
+NO_KEY = "events/apigw-custom-auth-request-type-request-no-key.json"
+FLOOD = 200
 
 # What template.yaml maps from. All of them, always, and as strings: an unresolved variable is undefined behaviour.
 CONTEXT = {
@@ -57,16 +58,9 @@ def context_of(answer, effect):
     return context
 
 
-def load(event, key=None):
-    """Reads an event; with another API key if one is given."""
+def load(event):
     with open(event, "rb") as f:
-        body = json.load(f)
-    if key is not None:
-        for headers, value in (("headers", key), ("multiValueHeaders", [key])):
-            names = [name for name in body[headers] if name.lower() == "x-api-key"]
-            check(len(names) == 1, f"one x-api-key among {headers}", body)
-            body[headers][names[0]] = value
-    return json.dumps(body).encode()
+        return f.read()
 
 
 def invoke(event, options):
@@ -140,7 +134,7 @@ def main():
         check(context["code"] == "tenant_suspended", "tenant_suspended", context)
         ok("a suspended tenant: Deny")
 
-        body = load(GOOD, SMALL_KEY)
+        body = load(NO_KEY)
         for calls in range(1, FLOOD + 1):
             answer = call(body)
             if effect_of(answer) == "Deny":
