@@ -92,7 +92,10 @@ func TestCachedOneBadPlanDoesNotStopTheRest(t *testing.T) {
 func TestCachedGivesUpOnASourceThatKeepsFailing(t *testing.T) {
 	s := newFakeSource()
 	s.fail(errDown)
-	c := NewCached(s, quiet())
+	var log bytes.Buffer
+	o := quiet()
+	o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	c := NewCached(s, o)
 	ask := func(now int64) error {
 		_, err := c.ByCredential(t.Context(), now, HashOf("k"))
 		return err
@@ -103,6 +106,9 @@ func TestCachedGivesUpOnASourceThatKeepsFailing(t *testing.T) {
 		}
 	}
 	wantCalls(t, s, 3)
+	if n := strings.Count(log.String(), "configuration not loaded"); n != 1 {
+		t.Errorf("log has %d reports, want one", n)
+	}
 	if err := ask(at(time.Second)); err == nil || errors.Is(err, ErrUnknown) {
 		t.Errorf("source is left alone: %v, want an error other than ErrUnknown", err)
 	}
@@ -110,6 +116,46 @@ func TestCachedGivesUpOnASourceThatKeepsFailing(t *testing.T) {
 	s.fail(nil)
 	if err := ask(at(1250 * time.Millisecond)); err != nil {
 		t.Errorf("source is back: %v", err)
+	}
+	s.fail(errDown)
+	c.ByCredential(t.Context(), at(5*time.Second), HashOf("new"))
+	if n := strings.Count(log.String(), "configuration not loaded"); n != 2 {
+		t.Errorf("log has %d reports after five seconds, want another", n)
+	}
+}
+
+// An entry is stale if any of its three parts is.
+func TestCachedStaleInPart(t *testing.T) {
+	for part := range 3 {
+		s := newFakeSource()
+		c := NewCached(s, quiet())
+		lookup(t, c, at(0), "k")
+		s.took()
+		s.change(func() {
+			s.before = func(context.Context) error {
+				if s.calls == part+1 {
+					return ErrInvalid
+				}
+				return nil
+			}
+		})
+		if e := lookup(t, c, at(time.Hour), "k"); !e.Stale {
+			t.Errorf("call %d of 3 failed, but the entry is not stale", part+1)
+		}
+		wantCalls(t, s, 3)
+	}
+}
+
+func TestCachedWithoutOptions(t *testing.T) {
+	s := newFakeSource()
+	old := slog.Default()
+	defer slog.SetDefault(old)
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	c := NewCached(s, Options{})
+	lookup(t, c, at(0), "k")
+	s.fail(errDown)
+	if e := lookup(t, c, at(time.Minute), "k"); !e.Stale {
+		t.Error("not stale after a minute")
 	}
 }
 

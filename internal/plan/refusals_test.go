@@ -89,9 +89,18 @@ plans:
 		},
 	},
 	{
-		name:  "impossible rate",
-		text:  `plans: { p: { limits: [{ name: a, rate: 2M/s }] } }`,
-		want:  []string{`1:41: limit "a": bucket: impossible rate: 2000000 per 1s: at most 1000000/s`},
+		name: "impossible rates",
+		text: `
+plans:
+  p:
+    limits:
+      - { name: a, rate: 2M/s }
+      - { name: b, burst: 5, rate: 2M/s }
+`,
+		want: []string{
+			`5:26: limit "a": bucket: impossible rate: 2000000 per 1s: at most 1000000/s`,
+			`6:36: limit "b": bucket: impossible rate: 2000000 per 1s: at most 1000000/s`,
+		},
 		blind: true,
 	},
 	{
