@@ -1,6 +1,7 @@
 package bucket
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -8,7 +9,9 @@ import (
 func TestNoAllocations(t *testing.T) {
 	l := must(t, 300_000, time.Second, 300_000)
 	p, row, tat, b, now := charger{l: l}, Row{}, int64(0), Bucket{}, t0
+	rows, _ := mergeRows(10, false)
 	if n := testing.AllocsPerRun(100, func() {
+		Merge(l, rows[0], rows[1:], now, DefaultGrace)
 		now += 1000
 		tat, _ = l.Take(tat, now, 1)
 		b, _ = b.Take(l, now, 1)
@@ -59,6 +62,46 @@ func BenchmarkApply(b *testing.B) {
 		}
 	}
 	checkAllowed(b, l, now, allowed)
+}
+
+func BenchmarkMerge(b *testing.B) {
+	for _, regions := range []int{1, 3, 10} {
+		for _, news := range []bool{false, true} {
+			b.Run(fmt.Sprintf("regions=%d/news=%v", regions, news), func(b *testing.B) {
+				l := must(b, 1000, time.Second, 1000)
+				rows, want := mergeRows(regions, news)
+				b.ReportAllocs()
+				for b.Loop() {
+					if g := Merge(l, rows[0], rows[1:], t0, DefaultGrace); g.Unseen != want {
+						b.Fatalf("Unseen = %d, want %d", g.Unseen, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// mergeRows returns rows that have seen all of each other, or all but the last
+// three tokens, and what is unseen by the first.
+func mergeRows(regions int, news bool) ([]Row, int64) {
+	rows, unseen := make([]Row, regions), int64(0)
+	for i := range rows {
+		at := t0 - int64(i)*ms
+		rows[i] = Row{Region: fmt.Sprintf("region-%d", i), TAT: at + 100*ms, Spent: 500, At: at,
+			Epoch: Epoch{at - sec/2, 498}, Born: 1, Seen: map[string]Seen{}}
+		for m := range rows {
+			if m != i {
+				rows[i].Seen[fmt.Sprintf("region-%d", m)] = Seen{Born: 1, Spent: 500, At: at - sec}
+			}
+		}
+		if news {
+			rows[i].Spent += 3
+			if i > 0 {
+				unseen += 3
+			}
+		}
+	}
+	return rows, unseen
 }
 
 // checkAllowed fails if a benchmark that asked once a microsecond was not served

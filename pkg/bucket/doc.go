@@ -53,6 +53,15 @@
 //	I6  a full bucket serves B, in whatever pieces and by however many         TestBurstIsWhole, TestBurstIsWholeAcrossProcesses
 //	I7  Charge.Apply admits what Take admits                                   TestApplyIsTake
 //
+// The rest is about Merge:
+//
+//	I8   one active Region, or instant replication, is one plain bucket        TestOneActiveRegionIsAPlainBucket, TestInstantReplicationIsOneBucket
+//	I9   the global TAT is not below any row's, nor below now                  TestMergeOfAnything, FuzzMerge
+//	I10  a token spent elsewhere is folded into a row once                     TestTwoRegionsFoldOnce, TestManyRegionsFoldOnce, FuzzFold
+//	I11  the order of rows, duplicates, and leftovers of a row do not matter   TestMergeOfAnything, TestMerge
+//	I12  any rows give a TAT from now to now + MaxDepth                        TestMergeOfAnything, FuzzMerge, TestMerge
+//	I13  what replication hid is repaid: the long-run rate is R                TestRegionsReproduceThePrototype
+//
 // # Why I1 and I3 hold
 //
 // Let take i and a later take j be allowed, at now_i and now_j, with n_i..n_j
@@ -68,6 +77,56 @@
 // bound is below B. That is I3. I5 is the same with equality: while somebody
 // waits for every token, tat never falls to now, so it only grows, by T a token.
 //
+// # Several Regions
+//
+// Each Region keeps a row of its own and sees copies of the others', a little
+// late. Row k contains, in its TAT, its Region's own spend and what it has folded
+// in of the others' (Seen). What it lacks is charged to a copy of its TAT, at
+// times not before it was really spent:
+//
+//	estimate(k):  t = tat_k
+//	              for every other row m with unseen = spent_m - seen_k[m].spent > 0, in order of at_m:
+//	                  old = unseen spend from before epoch_m, at most unseen
+//	                  t = max(t, epoch_m.start) + old*T
+//	                  t = max(t, at_m) + (unseen-old)*T
+//
+// An epoch lasts a second or the pause after it, so that spend is dated to within
+// a second. If there is old spend and it may have been made more than grace
+// before epoch_m began, charging it at that time could lock a tenant out for as
+// long as Regions were cut off from each other: then it is left out, and the
+// estimate is not complete. Spend made since m's row was born, or since k saw it
+// last, is no older than that.
+//
+//	global tat = max( now, all tat_k, the least complete estimate; or if there is none, the least estimate )
+//
+// Why. A TAT only grows if an arrival is added or moved later: t = max(t, a) + x is
+// monotone in t and in a, and so is any chain of it. A complete estimate holds
+// everything visible, none of it too early, hence is at least the true level of
+// what is visible; so is the least of them. Each tat_k holds a part of what
+// happened and none of it twice, hence is at most the true level; so is the
+// greatest. With one active Region its own row has nothing unseen and is the
+// greatest of all, and both meet in it (I8). What is not visible yet is admitted
+// once too often and charged as soon as it is, with its full time: while anybody
+// waits for tokens, tat never falls to now, so every token charged is T ns in
+// which no other is admitted, whenever it is charged. That is I13.
+//
+// A Region folds when it charges: its TAT becomes the global one plus the charge,
+// and Seen what it saw. The write is conditional on the row's Fold number, so two
+// processes that computed the same fold cannot both write it (I10), while
+// charges that fold nothing never conflict. The fold is the difference to the
+// row's TAT as the process knows it. Charges in between do no harm, unless a peer
+// has already folded them: so there is no Fold where a peer's Seen is ahead of
+// own. Tokens handed back lower Spent; until it has passed what others saw, they
+// see nothing new and charge nothing.
+//
+// A row's TAT may contain, by way of a third Region, tokens that are not visible
+// in the row they come from. Rows that do see them keep the least estimate right;
+// if all rows should miss different ones, some tokens are charged twice, once.
+//
+// Clocks. A peer's row from the future is read with all its times moved back by
+// what its At is ahead, so that a fast clock does not lock others out; Global.Skew
+// reports it. A slow clock makes spend look old, and its own Region see too much.
+//
 // # Concurrency
 //
 // All functions are pure; any number of goroutines may share a Limit. Who keeps
@@ -80,8 +139,14 @@
 // larger one waits. Sense, if clocks differ by more than tau: a caller whose
 // clock is ahead sees the bucket fuller than it is.
 //
+// Across Regions, the bound I1: until Regions see each other's spend, each may
+// admit what the bucket holds, so a burst may pass once in every Region, and
+// while they are cut off from each other so may R. Nor is every admissible
+// request admitted where tau is shorter than the time it takes to see spend: a
+// second's worth of it, dated to its end, then fills a small bucket.
+//
 // # Reading order
 //
 // limit.go, take.go, bucket.go; then row.go and charge.go for buckets in a
-// store. Example shows a trace.
+// store; then merge.go and fold.go for several Regions. Example shows a trace.
 package bucket

@@ -1,0 +1,336 @@
+package bucket
+
+import (
+	"container/heap"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// world is several Regions with one process each and replication between them:
+// the smallest thing that drives Merge, Fold and Charge together.
+type world struct {
+	t     *testing.T
+	l     Limit
+	grace int64
+	lag   int64      // mean, ns; each message takes 0.5 to 1.5 of it
+	skew  []int64    // of each Region's clock
+	cut   [2]int64   // no message sent in between arrives before cut[1]
+	rows  []Row      // each Region's own
+	views [][]Row    // [reader][writer]
+	buf   []Row      // for peers
+	found []bool     // has the Region a row
+	paid  []int64    // remainder of each process
+	queue deliveries // in flight
+	rnd   *rand.Rand
+}
+
+type delivery struct {
+	at       int64
+	from, to int
+	row      Row
+}
+
+type deliveries []delivery
+
+func (q deliveries) Len() int           { return len(q) }
+func (q deliveries) Less(i, j int) bool { return q[i].at < q[j].at }
+func (q deliveries) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *deliveries) Push(x any)        { *q = append(*q, x.(delivery)) }
+func (q *deliveries) Pop() any {
+	old := *q
+	d := old[len(old)-1]
+	*q = old[:len(old)-1]
+	return d
+}
+
+func newWorld(t *testing.T, l Limit, regions int, lag time.Duration, seed uint64) *world {
+	w := &world{t: t, l: l, grace: max(DefaultGrace, 4*int64(lag)), lag: int64(lag), rnd: rand.New(rand.NewPCG(seed, 7)),
+		skew: make([]int64, regions), rows: make([]Row, regions), views: make([][]Row, regions),
+		found: make([]bool, regions), paid: make([]int64, regions)}
+	for i := range w.rows {
+		w.rows[i].Region = string(rune('a' + i))
+		w.views[i] = make([]Row, regions)
+	}
+	return w
+}
+
+// peers returns the rows that Region i sees of the others at t.
+func (w *world) peers(i int, t int64) []Row {
+	for len(w.queue) > 0 && w.queue[0].at <= t {
+		d := heap.Pop(&w.queue).(delivery)
+		if d.row.At >= w.views[d.to][d.from].At {
+			w.views[d.to][d.from] = d.row
+		}
+	}
+	w.buf = w.buf[:0]
+	for m, r := range w.views[i] {
+		if m != i && r.Born != 0 {
+			w.buf = append(w.buf, r)
+		}
+	}
+	return w.buf
+}
+
+// request is one request for a token in Region i at t.
+func (w *world) request(i int, t int64) bool {
+	now := t + w.skew[i]
+	peers := w.peers(i, t)
+	g := Merge(w.l, w.rows[i], peers, now, w.grace)
+	for _, r := range append(peers, w.rows[i]) { // I9
+		if level := r.TAT - max(0, r.At-now); g.TAT < level || g.TAT < now {
+			w.t.Fatalf("global TAT %d at %d is below the %d of Region %s", g.TAT, now, level, r.Region)
+		}
+	}
+	inc, rest := w.l.Charge(1, w.paid[i])
+	row, s := Charge{Limit: w.l, Now: now, Tokens: 1, Inc: inc, Fold: g.Fold}.Apply(w.rows[i], w.found[i])
+	if s != Charged {
+		return false
+	}
+	w.rows[i], w.found[i], w.paid[i] = row, true, rest
+	for j := range w.rows {
+		if j == i {
+			continue
+		}
+		at := t
+		if w.cut[0] <= t && t < w.cut[1] {
+			at = w.cut[1]
+		}
+		at += int64(float64(w.lag) * (0.5 + w.rnd.Float64()))
+		heap.Push(&w.queue, delivery{at, i, j, row})
+	}
+	return true
+}
+
+// arrival is a request.
+type arrival struct {
+	at     int64
+	region int
+}
+
+// poisson returns arrivals at load times l's rate for d, split by weight.
+func poisson(l Limit, weights []float64, load float64, d time.Duration, seed uint64) []arrival {
+	rnd := rand.New(rand.NewPCG(seed, 11))
+	sum := 0.0
+	for _, w := range weights {
+		sum += w
+	}
+	rate := load * l.Rate().PerSecond() / 1e9
+	var as []arrival
+	for t := 0.0; t < float64(d); t += rnd.ExpFloat64() / rate {
+		x, region := rnd.Float64()*sum, 0
+		for x > weights[region] {
+			x -= weights[region]
+			region++
+		}
+		as = append(as, arrival{t0 + int64(t), region})
+	}
+	return as
+}
+
+// result is what came of a play.
+type result struct {
+	ratio   float64 // admitted, over what one bucket for all would have admitted
+	worst   float64 // the most admitted within 10 s, over B + 10R
+	refused int     // though one bucket for all would have admitted
+	got     []arrival
+}
+
+func (w *world) play(as []arrival) result {
+	var r result
+	var b Bucket
+	ideal := 0
+	for _, a := range as {
+		next, d := b.Take(w.l, a.at, 1)
+		b = next
+		if d.Allowed {
+			ideal++
+		}
+		if w.request(a.region, a.at) {
+			r.got = append(r.got, a)
+		} else if d.Allowed {
+			r.refused++
+		}
+	}
+	first, most := 0, 0
+	for last, a := range r.got {
+		for r.got[first].at < a.at-10*sec {
+			first++
+		}
+		most = max(most, last-first+1)
+	}
+	r.ratio = float64(len(r.got)) / float64(ideal)
+	r.worst = float64(most) / (float64(w.l.Burst()) + 10*w.l.Rate().PerSecond())
+	return r
+}
+
+// within returns how many of the admitted lie between from and to after t0.
+func (r result) within(from, to time.Duration) int {
+	n := 0
+	for _, a := range r.got {
+		if t := time.Duration(a.at - t0); from <= t && t < to {
+			n++
+		}
+	}
+	return n
+}
+
+// I13: the figures of the prototype that this rule was chosen by, R = B = 100,
+// two minutes each. It took the highest of three seeds.
+func TestRegionsReproduceThePrototype(t *testing.T) {
+	l := must(t, 100, time.Second, 100)
+	for _, tt := range []struct {
+		name         string
+		weights      []float64
+		load         float64
+		lag          time.Duration
+		ratio, worst float64
+	}{
+		{"2 even, 0.9R", []float64{1, 1}, 0.9, time.Second, 1, 0.88},
+		{"2 even, 3R", []float64{1, 1}, 3, time.Second, 1.005, 1.04},
+		{"3 even, 1.5R", []float64{1, 1, 1}, 1.5, 2 * time.Second, 1.005, 1.06},
+		{"3 even, 3R, lag 0.3 s", []float64{1, 1, 1}, 3, 300 * time.Millisecond, 1.001, 1.03},
+		{"3 even, 3R", []float64{1, 1, 1}, 3, time.Second, 1.006, 1.06},
+		{"3 even, 3R, lag 4 s", []float64{1, 1, 1}, 3, 4 * time.Second, 1.008, 1.38},
+		{"80/15/5, 3R", []float64{80, 15, 5}, 3, time.Second, 1.003, 1.04},
+		{"5 even, 3R", []float64{1, 1, 1, 1, 1}, 3, time.Second, 1.012, 1.07},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newWorld(t, l, len(tt.weights), tt.lag, 1).play(poisson(l, tt.weights, tt.load, 2*time.Minute, 1))
+			if math.Abs(r.ratio-tt.ratio) > 0.02 || math.Abs(r.worst-tt.worst) > 0.08 {
+				t.Errorf("admitted %.3f of the ideal, worst 10 s %.2f, want %.3f and %.2f", r.ratio, r.worst, tt.ratio, tt.worst)
+			}
+			if tt.load < 1 && r.refused > 0 {
+				t.Errorf("%d refused below the limit", r.refused)
+			}
+		})
+	}
+}
+
+// I8: while one Region is active its row is a plain bucket, and what the others
+// see is that bucket.
+func TestOneActiveRegionIsAPlainBucket(t *testing.T) {
+	for _, r := range awkward {
+		l := must(t, r.count, r.period, r.burst)
+		w := newWorld(t, l, 3, 0, 1)
+		rnd := rand.New(rand.NewPCG(8, uint64(r.count)))
+		plain, found, now := Row{Region: "b"}, false, t0
+		p, admitted := charger{l: l}, 0
+		for range 2_000 {
+			now += rnd.Int64N(l.Time(2) + 1)
+			var s Status
+			next, s := p.charge(plain, found, now, 1)
+			if s == Charged {
+				plain, found = next, true
+				admitted++
+			}
+			if ok := w.request(1, now); ok != (s == Charged) {
+				t.Fatalf("%d per %v: admitted %v, want %v", r.count, r.period, ok, s == Charged)
+			}
+			if w.rows[1].TAT != plain.TAT || w.rows[1].Fold != 0 {
+				t.Fatalf("%d per %v: TAT %d after %d folds, want %d after none", r.count, r.period, w.rows[1].TAT, w.rows[1].Fold, plain.TAT)
+			}
+			if g := Merge(l, w.rows[0], w.peers(0, now), now, w.grace); g.TAT != max(now, plain.TAT) {
+				t.Fatalf("%d per %v: seen from elsewhere as %d, want %d", r.count, r.period, g.TAT, plain.TAT)
+			}
+		}
+		if admitted < 500 {
+			t.Errorf("%d per %v: only %d admitted", r.count, r.period, admitted)
+		}
+	}
+}
+
+// I8: with replication that takes no time, many Regions are one plain bucket.
+func TestInstantReplicationIsOneBucket(t *testing.T) {
+	l := must(t, 100, time.Second, 100)
+	w := newWorld(t, l, 4, 0, 1)
+	tat, refused := int64(0), 0
+	for i, a := range poisson(l, []float64{1, 5, 1, 9}, 1.2, time.Minute, 1) {
+		next, d := l.Take(tat, a.at, 1)
+		if got := w.request(a.region, a.at); got != d.Allowed {
+			t.Fatalf("request %d: admitted %v, want %v", i, got, d.Allowed)
+		}
+		if tat = next; d.Allowed && w.rows[a.region].TAT != tat {
+			t.Fatalf("request %d: TAT %d, want %d", i, w.rows[a.region].TAT, tat)
+		}
+		if !d.Allowed {
+			refused++
+		}
+	}
+	if refused < 500 {
+		t.Errorf("only %d refused", refused)
+	}
+}
+
+// A Region that was silent for three hours, while the others went on, is neither
+// starved nor lets a flood through when it is back; nor do the others.
+func TestSilentRegionReturns(t *testing.T) {
+	l := must(t, 100, time.Second, 100)
+	const away = 3 * time.Hour
+	for _, tt := range []struct {
+		load     float64 // of each of three Regions before and after
+		lo, hi   float64
+		falsely  int
+		calmLoad float64 // of the two that stay
+	}{
+		{0.3, 1, 1, 0, 0.02},
+		{1, 0.98, 1.03, math.MaxInt, 0.02},
+	} {
+		as := poisson(l, []float64{1, 1, 1}, 3*tt.load, 20*time.Second, 1)
+		for _, a := range poisson(l, []float64{1, 1}, tt.calmLoad, away, 2) {
+			as = append(as, arrival{a.at + 20*sec, a.region})
+		}
+		for _, a := range poisson(l, []float64{1, 1, 1}, 3*tt.load, time.Minute, 3) {
+			as = append(as, arrival{a.at + 20*sec + int64(away), a.region})
+		}
+		r := newWorld(t, l, 3, time.Second, 1).play(as)
+		if r.ratio < tt.lo || r.ratio > tt.hi || r.refused > tt.falsely || r.worst > 1.1 {
+			t.Errorf("load 3 x %.1fR: %.3f of the ideal, worst 10 s %.2f, %d falsely refused", tt.load, r.ratio, r.worst, r.refused)
+		}
+	}
+}
+
+// A Region whose clock is off neither starves the others nor itself below the
+// limit, and at saturation costs shares, not the limit.
+func TestClockSkew(t *testing.T) {
+	l := must(t, 100, time.Second, 100)
+	for _, skew := range []time.Duration{-10 * time.Second, -3 * time.Second, 250 * time.Millisecond, 3 * time.Second, 10 * time.Second} {
+		for _, tt := range []struct{ load, lo, hi float64 }{{0.9, 0.96, 1}, {3, 0.99, 1.19}} {
+			w := newWorld(t, l, 3, time.Second, 1)
+			w.grace = DefaultGrace
+			w.skew[0] = int64(skew)
+			r := w.play(poisson(l, []float64{1, 1, 1}, tt.load, 45*time.Second, 1))
+			if r.ratio < tt.lo || r.ratio > tt.hi {
+				t.Errorf("%v off, %.1fR: %.3f of the ideal, want %.2f to %.2f", skew, tt.load, r.ratio, tt.lo, tt.hi)
+			}
+		}
+	}
+}
+
+// A cut between all Regions: nothing is refused falsely below the limit to speak
+// of, and a saturated tenant is back at its limit once the cut is over.
+func TestCut(t *testing.T) {
+	l := must(t, 100, time.Second, 100)
+	for _, cut := range []time.Duration{3 * time.Second, 10 * time.Second, time.Minute} {
+		for _, load := range []float64{0.9, 3} {
+			w := newWorld(t, l, 3, time.Second, 1)
+			end := 20*time.Second + cut
+			w.cut = [2]int64{t0 + 20*sec, t0 + int64(end)}
+			r := w.play(poisson(l, []float64{1, 1, 1}, load, end+30*time.Second, 1))
+			if load < 1 {
+				if r.ratio < 0.99 {
+					t.Errorf("cut of %v at %.1fR: %d of %d falsely refused", cut, load, r.refused, len(r.got))
+				}
+				continue
+			}
+			// The 10 s after the cut are still short of messages for a second or two.
+			if n := r.within(end, end+10*time.Second); n > 1300 {
+				t.Errorf("cut of %v at %.1fR: %d admitted in the 10 s after it, want about 1000", cut, load, n)
+			}
+			if n := r.within(end+10*time.Second, end+30*time.Second); n < 1500 || n > 2100 {
+				t.Errorf("cut of %v at %.1fR: %d admitted in the 20 s after that, want about 2000", cut, load, n)
+			}
+		}
+	}
+}
