@@ -10,6 +10,7 @@ type Charge struct {
 	Now    int64 // ns since the Unix epoch; not before the At of the row as last seen
 	Tokens int64 // to add to Spent, > 0
 	Inc    int64 // to add to TAT, ns: from Limit.Charge
+	Keep   int64 // of the limit's depth, to leave untouched, ns, >= 0
 	Ver    int64 // version of the limit; stored with the row
 	Fold   *Fold // what else to add to TAT, or nil
 
@@ -47,7 +48,7 @@ type Outcome struct {
 // Apply is the reference semantics of a Charge on a row: what every store must
 // do atomically. found is false if the row does not exist (or has expired).
 //
-//	t = max(tat, now) + delta + inc      Charged if t <= now + tau
+//	t = max(tat, now) + delta + inc      Charged if t <= now + tau - keep
 //
 // Only a Charged row differs from r. If a charge is made to an unlimited Limit
 // all the same, it is counted and not refused.
@@ -63,7 +64,7 @@ func (c Charge) Apply(r Row, found bool) (Row, Status) {
 		delta = max(0, c.Fold.Delta)
 	}
 	base := ahead(r.TAT, c.Now) // compared by subtracting: the sums may not fit
-	if l := c.Limit; !l.unlimited && (base > l.tau || c.Inc > l.tau-base-delta) {
+	if room := c.Room(); !c.Limit.unlimited && (base > room || c.Inc > room-base-delta) {
 		return r, Refused
 	}
 	if !found {
@@ -82,6 +83,9 @@ func (c Charge) Apply(r Row, found bool) (Row, Status) {
 	}
 	return r, Charged
 }
+
+// Room returns the depth that the charge may fill: tau - keep.
+func (c Charge) Room() int64 { return c.Limit.tau - max(0, c.Keep) }
 
 // OpensEpoch reports whether the charge opens a new epoch on row r.
 func (c Charge) OpensEpoch(r Row, found bool) bool {

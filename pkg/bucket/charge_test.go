@@ -144,6 +144,9 @@ func TestApply(t *testing.T) {
 		{"to the brim", base, true, Charge{Now: t0, Tokens: 5, Inc: 5 * T, Ver: 6},
 			with(func(r *Row) { r.TAT += 5 * T; r.Spent += 5 }), Charged},
 		{"over the brim", base, true, Charge{Now: t0, Tokens: 6, Inc: 6 * T, Ver: 7}, base, Refused},
+		{"to what is kept", base, true, Charge{Now: t0, Tokens: 2, Inc: 2 * T, Ver: 6, Keep: 3 * T},
+			with(func(r *Row) { r.TAT += 2 * T; r.Spent += 2 }), Charged},
+		{"into what is kept", base, true, Charge{Now: t0, Tokens: 2, Inc: 2*T + 1, Ver: 7, Keep: 3 * T}, base, Refused},
 		{"a new epoch", base, true, Charge{Now: t0 + sec/2, Tokens: 1, Inc: T, Ver: 6},
 			with(func(r *Row) {
 				r.TAT, r.Spent, r.At, r.Epoch = t0+6*T, 21, t0+sec/2, Epoch{t0 + sec/2, 20}

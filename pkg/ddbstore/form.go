@@ -99,7 +99,7 @@ func (f form) values(c bucket.Charge) item {
 	}
 	if f.busy {
 		v[":inc"] = num(inc)
-		v[":most"] = num(c.Now + int64(c.Limit.Depth()) - inc)
+		v[":most"] = num(c.Now + c.Room() - inc)
 	} else {
 		v[":tat"] = num(c.Now + inc)
 	}
@@ -113,7 +113,7 @@ func (f form) values(c bucket.Charge) item {
 
 // fits reports whether an empty bucket could take the charge.
 func fits(c bucket.Charge) bool {
-	room := int64(c.Limit.Depth())
+	room := c.Room()
 	if c.Fold != nil {
 		room -= c.Fold.Delta
 	}

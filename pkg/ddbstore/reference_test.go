@@ -98,6 +98,9 @@ func (g generator) charge(l bucket.Limit, now int64, r bucket.Row) bucket.Charge
 	n := 1 + g.Int64N(max(1, l.Burst())+2)
 	inc, _ := l.Charge(n, 0)
 	c := bucket.Charge{Limit: l, Now: now, Tokens: n, Inc: inc, Ver: g.Int64N(3)}
+	if g.IntN(4) == 0 {
+		c.Keep = g.Int64N(int64(l.Depth()) + 1)
+	}
 	if g.IntN(3) == 0 {
 		seen := map[string]bucket.Seen{}
 		for i := range g.IntN(4) {
