@@ -53,6 +53,7 @@ func TestBucketKey(t *testing.T) {
 		{"{header.x-user}", Subject{Header: headers("x-user", "!")}, "api|header.x-user=%21"},
 		{"{header.x-user}", Subject{Header: headers("x-user", "#")}, "api|header.x-user=%23"},
 		{"{tenant}", Subject{Tenant: "ip=192.0.2.7"}, "api|ip%3D192.0.2.7"},
+		{"{header.x-user}", Subject{Header: headers("x-user", "~}{/\"$ ")}, "api|header.x-user=~}{/\"$%20"},
 		{"{header.x-user}", Subject{Header: headers("x-user", "ü\x00\xff")}, "api|header.x-user=%C3%BC%00%FF"},
 		{"{tenant}", Subject{Tenant: strings.Repeat("a", 64)}, "api|" + strings.Repeat("a", 64)},
 		{"{tenant}", Subject{Tenant: strings.Repeat("a", 65)}, "api|#Y1NhxIu56rFBmOduqKt_GkFoXWrWKqkUbTAdTxfrCuA"},

@@ -113,7 +113,7 @@ func (d *decoder) parseAnonymous(n *yaml.Node, f *File) {
 	}
 	f.Anonymous = name
 	for _, l := range f.Plans[name].Limits {
-		if l.Key.Uses("tenant") {
+		if l.Key.uses(tenant) {
 			d.errorf(n, "plan %s is for requests without a credential, but its limit %s is keyed by {tenant}: all of them would share one bucket; write key: \"{ip}\", or a plan of its own", quote(name), quote(l.Name))
 		}
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -119,6 +120,15 @@ func TestParseBadCredentials(t *testing.T) {
 		got := mustParse(t, plans+tt.text).BadCredentials
 		if got.Bucket != tt.want || got.Key.String() != "{ip}" || got.Cost != 1 || got.Name != "_bad-credentials" {
 			t.Errorf("%q gives %+v, want %+v by {ip}", tt.text, got, tt.want)
+		}
+	}
+}
+
+func TestParseSuspended(t *testing.T) {
+	const file = "plans: {p: {limits: [{name: a, rate: 1/s}]}}\ntenants: [{id: t, plan: p, suspended: %s}]"
+	for text, want := range map[string]bool{"true": true, "True": true, "TRUE": true, "false": false, "False": false} {
+		if got := mustParse(t, fmt.Sprintf(file, text)).Tenants[0].Suspended; got != want {
+			t.Errorf("suspended: %s gives %v", text, got)
 		}
 	}
 }

@@ -73,6 +73,7 @@ plans:
       - { name: i, rate: }
       - { name: j, rate: "" }
       - { name: k, rate: 99999999999999999999/s }
+      - { name: l, rate: 5k/Hour }
 `,
 		want: []string{
 			`5:26: rate of limit "a" is a bare number: say per what, such as 100/s`,
@@ -86,6 +87,7 @@ plans:
 			`13:26: rate of limit "i" is empty: want text`,
 			`14:26: limit "j": rate "": want a whole number per second, minute, hour or day, such as 100/s, 60/m, 5k/h or 1M/d, or unlimited`,
 			`15:26: limit "k": rate "99999999999999999999/s": want a whole number per second, minute, hour or day, such as 100/s, 60/m, 5k/h or 1M/d, or unlimited`,
+			`16:26: limit "l": rate "5k/Hour": want a whole number per second, minute, hour or day, such as 100/s, 60/m, 5k/h or 1M/d, or unlimited; did you mean 5k/h?`,
 		},
 	},
 	{
@@ -137,6 +139,7 @@ plans:
       - { name: g, rate: 5/s, cost: 2k }
       - { name: h, rate: 5/s, cost: 1.5 }
       - { name: i, rate: 5/s, cost: 99999999 }
+      - { name: j, rate: 5/s, cost: "1" }
 `,
 		want: []string{
 			`5:38: limit "a": burst "-1": want a number of tokens such as 200 or 5k, or a percentage of the rate's number such as 100%`,
@@ -148,6 +151,7 @@ plans:
 			`11:37: cost of limit "g": want a whole number from 0 to 10000000`,
 			`12:37: cost of limit "h": want a whole number from 0 to 10000000`,
 			`13:37: cost of limit "i": want a whole number from 0 to 10000000`,
+			`14:37: cost of limit "j": want a whole number from 0 to 10000000`,
 		},
 	},
 	{

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -51,18 +52,12 @@ func (t Template) String() string {
 	return t.text
 }
 
-// Uses reports whether the template has the placeholder of that name, e.g. "tenant".
-func (t Template) Uses(placeholder string) bool {
+// uses reports whether the template has a part of kind k.
+func (t Template) uses(k kind) bool {
 	if t.parts == nil {
-		return placeholder == "tenant"
+		return k == tenant
 	}
-	k, ok := placeholders[placeholder]
-	for _, p := range t.parts {
-		if ok && p.kind == k || p.kind == header && placeholder == "header."+p.text {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.parts, func(p part) bool { return p.kind == k })
 }
 
 // ParseTemplate parses a key template. Its parts are placeholders ({tenant},
