@@ -60,7 +60,7 @@
 //	I10  a token spent elsewhere is folded into a row once                     TestTwoRegionsFoldOnce, TestManyRegionsFoldOnce, FuzzFold
 //	I11  the order of rows, duplicates, and leftovers of a row do not matter   TestMergeOfAnything, TestMerge
 //	I12  any rows give a TAT from now to now + MaxDepth                        TestMergeOfAnything, FuzzMerge, TestMerge
-//	I13  what replication hid is repaid: the long-run rate is R                TestRegionsReproduceThePrototype
+//	I13  admitted in any interval: at most B + R*t and what was not visible    TestRegionsReproduceThePrototype, TestInstantReplicationIsOneBucket
 //
 // # Why I1 and I3 hold
 //
@@ -99,16 +99,27 @@
 //
 //	global tat = max( now, all tat_k, the least complete estimate; or if there is none, the least estimate )
 //
-// Why. A TAT only grows if an arrival is added or moved later: t = max(t, a) + x is
+// # Why I13 holds
+//
+// A TAT only grows if an arrival is added or moved later: t = max(t, a) + x is
 // monotone in t and in a, and so is any chain of it. A complete estimate holds
-// everything visible, none of it too early, hence is at least the true level of
-// what is visible; so is the least of them. Each tat_k holds a part of what
-// happened and none of it twice, hence is at most the true level; so is the
-// greatest. With one active Region its own row has nothing unseen and is the
-// greatest of all, and both meet in it (I8). What is not visible yet is admitted
-// once too often and charged as soon as it is, with its full time: while anybody
-// waits for tokens, tat never falls to now, so every token charged is T ns in
-// which no other is admitted, whenever it is charged. That is I13.
+// everything visible, none of it too early. So it is at least the true level of
+// what is visible, and so is the least of them. If V tokens are visible that were
+// spent since some time t0, a Region that admits another at now therefore has
+//
+//	t0 + V*T <= global tat <= now + tau          V <= B + R*(now - t0)
+//
+// and all that was admitted is V and what it could not see yet, because of
+// replication, cuts or forgiveness. That is not admitted again: it is visible
+// later, and then part of V.
+//
+// The other side. The TAT of a row holds each token once, those from elsewhere as
+// if they had come when they were folded, or earlier. The greatest TAT is there
+// for what only that row knows yet. So the global TAT is never above that of a
+// bucket that every token enters when it becomes visible; with one active Region,
+// that is the plain bucket (I8).
+//
+// # Folding
 //
 // A Region folds when it charges: its TAT becomes the global one plus the charge,
 // and Seen what it saw. The write is conditional on the row's Fold number, so two
@@ -121,7 +132,7 @@
 //
 // A row's TAT may contain, by way of a third Region, tokens that are not visible
 // in the row they come from. Rows that do see them keep the least estimate right;
-// if all rows should miss different ones, some tokens are charged twice, once.
+// should every row miss others, some tokens are charged twice, once.
 //
 // Clocks. A peer's row from the future is read with all its times moved back by
 // what its At is ahead, so that a fast clock does not lock others out; Global.Skew
@@ -142,8 +153,9 @@
 // Across Regions, the bound I1: until Regions see each other's spend, each may
 // admit what the bucket holds, so a burst may pass once in every Region, and
 // while they are cut off from each other so may R. Nor is every admissible
-// request admitted where tau is shorter than the time it takes to see spend: a
-// second's worth of it, dated to its end, then fills a small bucket.
+// request admitted where tau is shorter than the time it takes to see spend: what
+// comes late finds the room gone that it would have had, and what comes a second
+// at a time is dated to the end of it.
 //
 // # Reading order
 //

@@ -62,3 +62,37 @@ func ExampleLimit_Charge() {
 	// 333333333 1
 	// 333333333 0
 }
+
+// Two Regions share ten tokens, one a second. Ireland takes four; a second later
+// Ohio sees that and takes three, with the four folded into its row; then Ohio's
+// row has everything.
+func ExampleMerge() {
+	l, _ := bucket.NewLimit(bucket.Rate{Count: 1, Period: time.Second}, 10)
+	second := int64(time.Second)
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
+
+	charge := func(row bucket.Row, found bool, n int64, fold *bucket.Fold) bucket.Row {
+		row, status := bucket.Charge{Limit: l, Now: now, Tokens: n, Inc: l.Time(n), Fold: fold}.Apply(row, found)
+		if status != bucket.Charged {
+			fmt.Println("not charged:", status)
+		}
+		return row
+	}
+	ireland := charge(bucket.Row{Region: "eu-west-1"}, false, 4, nil)
+	ohio := bucket.Row{Region: "us-east-2"}
+
+	now += second
+	g := bucket.Merge(l, ohio, []bucket.Row{ireland}, now, bucket.DefaultGrace)
+	fmt.Println("Ohio sees", l.Remaining(g.TAT, now), "left,", g.Unseen, "spent elsewhere; its own row says", l.Remaining(ohio.TAT, now))
+
+	ohio = charge(ohio, false, 3, g.Fold)
+	g = bucket.Merge(l, ohio, []bucket.Row{ireland}, now, bucket.DefaultGrace)
+	fmt.Println("Ohio sees", l.Remaining(g.TAT, now), "left,", g.Unseen, "spent elsewhere; its own row says", l.Remaining(ohio.TAT, now))
+
+	g = bucket.Merge(l, ireland, []bucket.Row{ohio}, now, bucket.DefaultGrace)
+	fmt.Println("Ireland sees", l.Remaining(g.TAT, now), "left,", g.Unseen, "spent elsewhere")
+	// Output:
+	// Ohio sees 7 left, 4 spent elsewhere; its own row says 10
+	// Ohio sees 4 left, 0 spent elsewhere; its own row says 4
+	// Ireland sees 4 left, 3 spent elsewhere
+}

@@ -11,19 +11,21 @@ import (
 // world is several Regions with one process each and replication between them:
 // the smallest thing that drives Merge, Fold and Charge together.
 type world struct {
-	t     *testing.T
-	l     Limit
-	grace int64
-	lag   int64      // mean, ns; each message takes 0.5 to 1.5 of it
-	skew  []int64    // of each Region's clock
-	cut   [2]int64   // no message sent in between arrives before cut[1]
-	rows  []Row      // each Region's own
-	views [][]Row    // [reader][writer]
-	buf   []Row      // for peers
-	found []bool     // has the Region a row
-	paid  []int64    // remainder of each process
-	queue deliveries // in flight
-	rnd   *rand.Rand
+	t        *testing.T
+	l        Limit
+	grace    int64
+	lag      int64      // mean, ns; each message takes 0.5 to 1.5 of it
+	skew     []int64    // of each Region's clock
+	cut      [2]int64   // no message sent in between arrives before cut[1]
+	rows     []Row      // each Region's own
+	views    [][]Row    // [reader][writer]
+	buf      []Row      // for peers
+	found    []bool     // has the Region a row
+	paid     []int64    // remainder of each process
+	queue    deliveries // in flight
+	skewed   bool       // a clock is off
+	forgiven bool       // a Merge was not complete
+	rnd      *rand.Rand
 }
 
 type delivery struct {
@@ -89,6 +91,7 @@ func (w *world) request(i int, t int64) bool {
 		return false
 	}
 	w.rows[i], w.found[i], w.paid[i] = row, true, rest
+	w.checkVisible(i, peers, g, now)
 	for j := range w.rows {
 		if j == i {
 			continue
@@ -101,6 +104,22 @@ func (w *world) request(i int, t int64) bool {
 		heap.Push(&w.queue, delivery{at, i, j, row})
 	}
 	return true
+}
+
+// checkVisible fails if what Region i sees, now that it has admitted a token, is
+// more than one bucket would have admitted since the world began (I13).
+func (w *world) checkVisible(i int, peers []Row, g Global, now int64) {
+	w.forgiven = w.forgiven || !g.Complete
+	if w.forgiven || w.skewed {
+		return
+	}
+	visible := w.rows[i].Spent
+	for _, r := range peers {
+		visible += r.Spent
+	}
+	if most := w.l.Burst() + w.l.Tokens(now-t0); visible > most {
+		w.t.Fatalf("Region %d sees %d tokens spent %v after the start, at most %d are due", i, visible, time.Duration(now-t0), most)
+	}
 }
 
 // arrival is a request.
@@ -242,6 +261,8 @@ func TestOneActiveRegionIsAPlainBucket(t *testing.T) {
 }
 
 // I8: with replication that takes no time, many Regions are one plain bucket.
+//
+// I13 too: nothing is hidden, so nothing is admitted beyond the bound.
 func TestInstantReplicationIsOneBucket(t *testing.T) {
 	l := must(t, 100, time.Second, 100)
 	w := newWorld(t, l, 4, 0, 1)
@@ -299,7 +320,7 @@ func TestClockSkew(t *testing.T) {
 		for _, tt := range []struct{ load, lo, hi float64 }{{0.9, 0.96, 1}, {3, 0.99, 1.19}} {
 			w := newWorld(t, l, 3, time.Second, 1)
 			w.grace = DefaultGrace
-			w.skew[0] = int64(skew)
+			w.skew[0], w.skewed = int64(skew), true
 			r := w.play(poisson(l, []float64{1, 1, 1}, tt.load, 45*time.Second, 1))
 			if r.ratio < tt.lo || r.ratio > tt.hi {
 				t.Errorf("%v off, %.1fR: %.3f of the ideal, want %.2f to %.2f", skew, tt.load, r.ratio, tt.lo, tt.hi)
