@@ -11,9 +11,6 @@ import (
 // a raised limit or returned tokens soon, at one write a second and bucket.
 const probeAfter = int64(time.Second)
 
-// leaseLife is how long tokens that were handed back may be spent.
-const leaseLife = int64(time.Second)
-
 // verdict is what memory alone can say.
 type verdict int
 
@@ -36,9 +33,13 @@ type entry struct {
 	ahead int64  // how much of tat is expected and not visible yet
 	paid  int64  // remainder of Limit.Charge
 
+	demand      demand
 	credit      int64 // tokens charged and not yet spent: the lease
 	creditUntil int64
+	wonAt       int64 // when tokens were charged last
+	gap         int64 // between such charges, averaged, ns
 	denyUntil   int64 // refusal memory
+	refusedAt   int64
 
 	call    *call // the store call in flight
 	waiting int64 // tokens wanted by requests that wait for it
@@ -65,6 +66,7 @@ func (l *Limiter) local(now int64, c *Check) (Result, verdict) {
 	e := l.table.get(c.Key)
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.demand.add(now, c.Cost)
 	return r, e.local(now, c, &r)
 }
 
@@ -78,9 +80,8 @@ func (e *entry) local(now int64, c *Check, r *Result) verdict {
 	}
 	if now < e.denyUntil {
 		e.describe(now, c, r, false)
-		if r.Wait > 0 {
-			return refuse
-		}
+		r.Wait = max(r.Wait, 1) // a token may be there by now; the next lease is not
+		return refuse
 	}
 	if c.Cost == 0 { // takes nothing, so nothing need be written
 		e.describe(now, c, r, true)
@@ -113,29 +114,10 @@ func (e *entry) describe(now int64, c *Check, r *Result, allowed bool) {
 	}
 }
 
-func (e *entry) spendable(now int64) int64 {
-	if now >= e.creditUntil {
-		return 0
-	}
-	return e.credit
-}
-
 // handBack puts tokens of a refused request back into the process's lease.
 func (e *entry) handBack(now int64, c *Check, r *Result) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.lend(now, c.Cost)
+	e.lend(now, c.Cost, 2*horizonTight)
 	e.describe(now, c, r, true)
-}
-
-// lend adds n charged tokens to the lease; e.mu is held. What an expired lease
-// still held is forfeited, never mixed with fresh tokens.
-func (e *entry) lend(now, n int64) {
-	if now >= e.creditUntil {
-		e.credit = 0
-	}
-	if n > 0 {
-		e.credit += n
-		e.creditUntil = now + leaseLife
-	}
 }

@@ -13,8 +13,18 @@ const (
 	// what arrives in lumps of a second refuses falsely near the limit.
 	refreshEvery = int64(250 * time.Millisecond)
 
-	// uselessAfter is how old they may be before a charge waits for new ones.
+	// calmEvery is how old they may be while the bucket is fuller than half. What
+	// other processes of this Region folded meanwhile comes with every charge.
+	calmEvery = 4 * refreshEvery
+
+	// uselessAfter is how old they may be before a charge waits for new ones; at a
+	// scarce bucket, where most tries are refused by them, that is refreshEvery.
 	uselessAfter = 4 * refreshEvery
+
+	// foldEvery is how far this Region's row may lag behind the others while the
+	// bucket is fuller than half. What is not folded counts all the same, by
+	// Merge; but of two processes that fold at once one must try again.
+	foldEvery = 0 * refreshEvery
 )
 
 // peers is what a process knows of the other Regions' rows of one bucket.
@@ -29,13 +39,8 @@ type peers struct {
 // where nothing useful is known yet. A failed reading changes nothing: what is
 // known stays in use, and what is not known is repaid once it is.
 func (l *Limiter) refresh(ctx context.Context, now int64, e *entry, key string) (join func()) {
-	e.mu.Lock()
-	age := int64(-1)
-	if e.peers != nil {
-		age = now - e.peers.at
-	}
-	e.mu.Unlock()
-	if age >= 0 && age < refreshEvery {
+	age, due, useless := e.rowsAge(now)
+	if age >= 0 && age < due {
 		return func() {}
 	}
 	read := func() {
@@ -44,7 +49,7 @@ func (l *Limiter) refresh(ctx context.Context, now int64, e *entry, key string) 
 		}
 	}
 	switch {
-	case age < 0 || age > uselessAfter:
+	case age < 0 || age > useless:
 		read()
 		return func() {}
 	case l.serial:
@@ -58,8 +63,40 @@ func (l *Limiter) refresh(ctx context.Context, now int64, e *entry, key string) 
 	return func() { <-done } // read is bounded by ctx
 }
 
-// learn takes over rows that were read at now. The Region's own row is known
-// better from charges, once there was one.
+// rowsAge returns how old the known rows of other Regions are, -1 if there are
+// none, and at what age they are due to be read again and useless.
+func (e *entry) rowsAge(now int64) (age, due, useless int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.peers == nil:
+		return -1, 0, 0
+	case e.scarce(now):
+		due, useless = refreshEvery, refreshEvery
+	case 4*e.limit.Remaining(e.tat, now) >= 3*e.limit.Burst():
+		due, useless = calmEvery, calmEvery
+	default:
+		due, useless = refreshEvery, uselessAfter
+	}
+	return now - e.peers.at, due, useless
+}
+
+// overdue reports whether this Region's row should take over what others spent
+// even if it makes no difference yet; e.mu is held.
+func (e *entry) overdue() bool {
+	if e.peers == nil {
+		return false
+	}
+	for i := range e.peers.rows {
+		p := &e.peers.rows[i]
+		if s := e.row.Seen[p.Region]; s.Born != p.Born || p.At-s.At >= foldEvery {
+			return true
+		}
+	}
+	return false
+}
+
+// learn takes over rows that were read at now.
 func (e *entry) learn(now int64, region string, rows []bucket.Row) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -73,9 +110,20 @@ func (e *entry) learn(now int64, region string, rows []bucket.Row) {
 		switch {
 		case row.Region != region:
 			p.rows = append(p.rows, row)
-		case !e.known:
+		case !e.known || newer(row, e.row):
 			e.row, e.known = row, true
 		}
 	}
 	p.pace.note(now, e.row, p.rows)
+}
+
+// newer reports whether a was written after b, of the same Region.
+func newer(a, b bucket.Row) bool {
+	switch {
+	case a.Born != b.Born:
+		return a.Born > b.Born
+	case a.Fold != b.Fold:
+		return a.Fold > b.Fold
+	}
+	return a.At > b.At
 }

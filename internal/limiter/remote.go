@@ -91,9 +91,18 @@ func unknown(c *Check, r *Result) {
 	*r = Result{Name: c.Name, Limit: c.Limit, Allowed: true, Unknown: true, Remaining: -1}
 }
 
-// charge asks the store for want tokens, or for what is left if that covers c,
-// and fills r. Only the goroutine that owns e.call calls it.
-func (l *Limiter) charge(ctx context.Context, now int64, e *entry, c *Check, r *Result, want int64) error {
+// attempt is what one request has tried so far.
+type attempt struct {
+	need    int64   // tokens that it and those waiting for it want
+	part    portion // of the limit that this Region may admit
+	exactly int64   // tokens to ask for next, whatever a lease would be; 0 if undecided
+	life    int64   // of the lease, ns
+	refused bool    // by the last outcome
+}
+
+// charge asks the store for tokens and fills r. Only the goroutine that owns
+// e.call calls it.
+func (l *Limiter) charge(ctx context.Context, now int64, e *entry, c *Check, r *Result, need int64) error {
 	store := l.store
 	if c.Consistency == Strict && l.strict != nil {
 		store = l.strict
@@ -103,12 +112,13 @@ func (l *Limiter) charge(ctx context.Context, now int64, e *entry, c *Check, r *
 		join = sync.OnceFunc(l.refresh(ctx, now, e, c.Key))
 		defer join()
 	}
-	part := l.portion(ctx, now, c)
+	a := attempt{need: need, part: l.portion(ctx, now, c)}
+	var ch bucket.Charge
 	for range maxTries {
-		ch, ok := l.prepare(now, e, c, r, want, part)
-		if !ok { // refused by other Regions' rows: by what they are now, not by what they were
-			join()
-			if ch, ok = l.prepare(now, e, c, r, want, part); !ok {
+		var ok bool
+		if ch, ok = l.prepare(now, e, c, r, &a); !ok {
+			join() // refused by other Regions' rows: by what they are now, not by what they were
+			if ch, ok = l.prepare(now, e, c, r, &a); !ok {
 				return nil
 			}
 		}
@@ -116,26 +126,31 @@ func (l *Limiter) charge(ctx context.Context, now int64, e *entry, c *Check, r *
 		if err != nil {
 			return err
 		}
-		var done bool
-		if want, done = l.absorb(now, e, c, r, ch, out); done {
+		if l.absorb(e, c, r, &a, ch, out) {
 			return nil
 		}
 	}
-	return ErrConflict
+	if !a.refused {
+		return ErrConflict
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	l.refuse(ch.Now, e, c, r, ch.Tokens)
+	return nil
 }
 
 // merges reports whether other Regions have a say in c.
 func (l *Limiter) merges(c *Check) bool { return l.regions > 1 && c.Consistency == Global }
 
-// prepare builds the charge for up to want tokens. If other Regions' rows refuse
-// c, it fills r and returns false: no write is bought. What
-// this Region's own row said last may have been lowered since, so that is asked.
-func (l *Limiter) prepare(now int64, e *entry, c *Check, r *Result, want int64, part portion) (bucket.Charge, bool) {
+// prepare builds the next charge. If other Regions' rows refuse c, it fills r and
+// returns false: no write is bought. What this Region's own row said last may
+// have been lowered since, so that is asked.
+func (l *Limiter) prepare(now int64, e *entry, c *Check, r *Result, a *attempt) (bucket.Charge, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now = max(now, e.row.At)
 	ch := bucket.Charge{Limit: c.Limit, Now: now, Ver: c.Ver}
-	e.tat = e.row.TAT
+	e.tat, e.ahead = e.row.TAT, 0
 	if l.merges(c) && e.peers != nil {
 		g := bucket.Merge(c.Limit, e.own(l.region), e.peers.rows, now, l.grace)
 		e.ahead = e.peers.unseen(c.Limit, e.row.Spent, g.TAT, now)
@@ -146,15 +161,26 @@ func (l *Limiter) prepare(now int64, e *entry, c *Check, r *Result, want int64, 
 		known := e.row
 		ch.Known = &known
 	}
-	need := c.Cost - e.spendable(now)
-	left := part.tokens(c.Limit.Remaining(e.tat, now))
-	if left < need && c.Limit.Remaining(e.row.TAT, now) >= need {
-		e.refuse(now, c, r)
+	least := max(0, c.Cost-e.spendable(now))
+	left := a.part.tokens(c.Limit.Remaining(e.tat, now))
+	if left < least && c.Limit.Remaining(e.row.TAT, now) >= least {
+		l.refuse(now, e, c, r, a.need)
 		return ch, false
 	}
-	ch.Tokens = max(need, min(want, left))
+	ch.Tokens = a.exactly
+	if ch.Tokens == 0 {
+		ch.Tokens, a.life = e.leaseSize(now, c.Limit, a.need, left)
+		if !e.scarce(now) || left >= ch.Tokens/worthwhile {
+			ch.Tokens = min(ch.Tokens, left)
+		}
+	}
+	ch.Tokens = max(ch.Tokens, least)
+	ch.Keep = e.ahead // other processes' charges, not known here, must leave it too
+	if 2*left >= c.Limit.Burst() && !e.overdue() {
+		ch.Fold = nil
+	}
 	ch.Inc, _ = c.Limit.Charge(ch.Tokens, e.paid)
-	ch.Inc = part.time(ch.Inc)
+	ch.Inc = a.part.time(ch.Inc)
 	return ch, true
 }
 
@@ -166,49 +192,42 @@ func (e *entry) own(region string) bucket.Row {
 	return bucket.Row{Region: region}
 }
 
-// absorb learns from an outcome. It reports whether c is decided; if not, how
-// many tokens to ask for next.
-func (l *Limiter) absorb(now int64, e *entry, c *Check, r *Result, ch bucket.Charge, out bucket.Outcome) (int64, bool) {
+// absorb learns from an outcome and reports whether c is decided.
+func (l *Limiter) absorb(e *entry, c *Check, r *Result, a *attempt, ch bucket.Charge, out bucket.Outcome) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.row, e.known = out.Row, true
 	e.tat = out.Row.TAT + e.ahead
+	a.refused = out.Status == bucket.Refused
 	switch out.Status {
 	case bucket.Charged:
 		_, e.paid = c.Limit.Charge(ch.Tokens, e.paid)
 		e.denyUntil = 0
-		e.lend(now, ch.Tokens)
+		e.won(ch.Now)
+		e.lend(ch.Now, ch.Tokens, a.life)
 		if e.credit < c.Cost { // others spent from the lease meanwhile
-			return c.Cost - e.credit, false
+			a.exactly = c.Cost - e.credit
+			return false
 		}
 		e.credit -= c.Cost
-		e.describe(now, c, r, true)
-		return 0, true
+		e.describe(ch.Now, c, r, true)
+		return true
 	case bucket.Conflict: // another process folded; see what is left to fold
-		return ch.Tokens, false
+		return false
 	}
 	if ch.Fold != nil {
 		e.tat += ch.Fold.Delta
 	}
-	left := c.Limit.Remaining(e.tat, ch.Now)
-	if left >= c.Cost-e.spendable(now) && left < ch.Tokens {
-		return left, false
+	least := c.Cost - e.spendable(ch.Now)
+	if e.scarce(ch.Now) {
+		least = max(least, ch.Tokens/worthwhile)
 	}
-	e.refuse(ch.Now, c, r)
-	return 0, true
-}
-
-// refuse fills r and remembers the refusal; e.mu is held.
-func (e *entry) refuse(now int64, c *Check, r *Result) {
-	e.describe(now, c, r, false)
-	pause := min(probeAfter, int64(r.Wait))
-	switch {
-	case e.ahead > 0: // an estimate refused, and it changes with every charge
-		pause = min(pause, refreshEvery/4)
-	case e.peers != nil: // it may change with the next reading
-		pause = min(pause, refreshEvery)
+	if left := c.Limit.Remaining(e.tat, ch.Now); left >= least && left < ch.Tokens {
+		a.exactly = left
+		return false
 	}
-	e.denyUntil = now + pause
+	l.refuse(ch.Now, e, c, r, ch.Tokens)
+	return true
 }
 
 func (l *Limiter) noteSkew(ns int64) {
