@@ -153,6 +153,22 @@ func testRegions(t *testing.T, h Harness) {
 	}
 }
 
+// testOneRow: what one Region charges is gone in all, at once and for good.
+func testOneRow(t *testing.T, h Harness) {
+	key, l := newKey(t), limit(t, 10, 10)
+	east, west := h.Open(t, "us-east-1"), h.Open(t, "us-west-2")
+	wantStatus(t, charge(t, east, key, take(l, t0, 7)), bucket.Charged)
+	wantStatus(t, charge(t, west, key, take(l, t0, 4)), bucket.Refused)
+	wantStatus(t, charge(t, west, key, take(l, t0, 3)), bucket.Charged)
+	wantStatus(t, charge(t, east, key, take(l, t0, 1)), bucket.Refused)
+	for name, s := range map[string]limiter.Store{"us-east-1": east, "us-west-2": west} {
+		list, err := s.Rows(t.Context(), key)
+		if err != nil || len(list) != 1 || list[0].Spent != 10 {
+			t.Errorf("Rows in %s = %+v, %v, want one with 10 spent", name, list, err)
+		}
+	}
+}
+
 // testKeys: any two keys are two buckets.
 func testKeys(t *testing.T, h Harness) {
 	s, l, prefix := h.Open(t, home), limit(t, 1, 1), newKey(t)

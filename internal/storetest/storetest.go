@@ -21,10 +21,16 @@ type Harness struct {
 	Throttled func(t *testing.T) limiter.Store                // every call is throttled
 	Stalled   func(t *testing.T) limiter.Store                // no call ever returns by itself
 	Gone      func(t *testing.T) limiter.Store                // nothing is there to be called
+
+	OneRow bool // all Regions write the same row
 }
 
 // Run runs the suite.
 func Run(t *testing.T, h Harness) {
+	regions := testRegions
+	if h.OneRow {
+		regions = testOneRow
+	}
 	for _, tt := range []struct {
 		name string
 		run  func(*testing.T, Harness)
@@ -34,7 +40,7 @@ func Run(t *testing.T, h Harness) {
 		{"NeverFits", testNeverFits},
 		{"ClockBehind", testClockBehind},
 		{"ExpiredRow", testExpiredRow},
-		{"Regions", testRegions},
+		{"Regions", regions},
 		{"Keys", testKeys},
 		{"Fold", testFold},
 		{"FoldConflict", testFoldConflict},

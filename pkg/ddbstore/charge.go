@@ -19,9 +19,12 @@ import (
 // a row goes from idle to busy and its epoch from old to current, and neither
 // ever goes back, so a third failure takes two such changes between three calls
 // (or a rescaled or expired row). Then the charge ends in ErrConflict.
+//
+// In a strict table, attempts that another Region's write kept out do not count;
+// they have a bound of their own.
 const maxCalls = 3
 
-// Charge adds consumption to this Region's row of the bucket in one conditional
+// Charge adds consumption to the Store's row of the bucket in one conditional
 // write, with the semantics of c.Apply. It takes one round trip if c.Known is
 // not outdated in a way that matters (a full bucket that no longer is, an epoch
 // that has ended), two if it is, at most three.
@@ -33,7 +36,7 @@ const maxCalls = 3
 // written. After ErrUnavailable or the end of ctx the charge may have been done.
 // With an error the Outcome holds what the attempts cost.
 func (s *Store) Charge(ctx context.Context, key string, c bucket.Charge) (bucket.Outcome, error) {
-	out := bucket.Outcome{Row: bucket.Row{Region: s.region}}
+	out := bucket.Outcome{Row: bucket.Row{Region: s.row}}
 	known := c.Known != nil
 	if known {
 		out.Row = *c.Known
@@ -43,50 +46,73 @@ func (s *Store) Charge(ctx context.Context, key string, c bucket.Charge) (bucket
 		return out, nil
 	}
 	f := formOf(c, out.Row, known)
-	for out.Calls < maxCalls {
+	var pauses backoff
+	for tries := 0; tries < maxCalls; {
+		pauses.begin(ctx)
+		a, err := s.attempt(ctx, key, c, f)
 		out.Calls++
-		res, err := s.client.UpdateItem(ctx, s.update(key, c, f), once)
-		if err == nil {
-			out.Units += writeUnits(res.Attributes)
-			if out.Row, err = rowOf(res.Attributes); err != nil {
-				return out, fmt.Errorf("charge bucket: %w", err)
+		out.Units += a.units
+		switch {
+		case errors.Is(err, ErrConflict) && s.strict:
+			if !pauses.pause(ctx) {
+				return out, fmt.Errorf("charge bucket, %d attempts: %w", out.Calls, err)
 			}
-			out.Status = bucket.Charged
+			continue
+		case errors.Is(err, ErrConflict):
+			tries++
+			continue
+		case err != nil:
+			return out, fmt.Errorf("charge bucket: %w", err)
+		case a.charged:
+			out.Status, out.Row = bucket.Charged, a.row
 			return out, nil
 		}
-		var failed *types.ConditionalCheckFailedException
-		if !errors.As(err, &failed) {
-			err = classify(ctx, s.table, err)
-			out.Units += unitsOfError(err)
-			if errors.Is(err, ErrConflict) {
-				continue
-			}
-			return out, fmt.Errorf("charge bucket: %w", err)
-		}
-		out.Units += writeUnits(failed.Item)
-		found := failed.Item != nil
-		row := bucket.Row{Region: s.region}
-		if found {
-			if row, err = rowOf(failed.Item); err != nil {
-				return out, fmt.Errorf("charge bucket: %w", err)
-			}
-		}
-		after, status := c.Apply(row, found)
+		tries++
+		after, status := c.Apply(a.row, a.found)
 		if status != bucket.Charged {
 			out.Status, out.Row = status, after // as found: only a charge changes it
 			return out, nil
 		}
-		out.Row = row
-		f = formOf(c, row, found)
+		out.Row = a.row
+		f = formOf(c, a.row, a.found)
 	}
 	return out, fmt.Errorf("charge bucket: %w after %d attempts", ErrConflict, out.Calls)
+}
+
+// attempt is what came of one write.
+type attempt struct {
+	charged bool       // else the condition failed, if there is no error
+	row     bucket.Row // as written if charged, else as found
+	found   bool
+	units   float64 // billed, also with an error
+}
+
+// attempt sends the charge in form f, once. An error is one of this package's.
+func (s *Store) attempt(ctx context.Context, key string, c bucket.Charge, f form) (attempt, error) {
+	res, err := s.client.UpdateItem(ctx, s.update(key, c, f), once)
+	if err == nil {
+		row, err := rowOf(res.Attributes)
+		return attempt{charged: true, row: row, found: true, units: writeUnits(res.Attributes)}, err
+	}
+	failed, ok := errors.AsType[*types.ConditionalCheckFailedException](err)
+	if !ok {
+		err = classify(ctx, s.table, err)
+		return attempt{units: unitsOfError(err)}, err
+	}
+	a := attempt{row: bucket.Row{Region: s.row}, units: writeUnits(failed.Item)}
+	if failed.Item == nil {
+		return a, nil
+	}
+	a.found = true
+	a.row, err = rowOf(failed.Item)
+	return a, err
 }
 
 func (s *Store) update(key string, c bucket.Charge, f form) *dynamodb.UpdateItemInput {
 	e := expressions[f]
 	return &dynamodb.UpdateItemInput{
 		TableName:                           &s.table,
-		Key:                                 primaryKey(bucketKey(key), s.region),
+		Key:                                 primaryKey(bucketKey(key), s.row),
 		UpdateExpression:                    &e.update,
 		ConditionExpression:                 &e.condition,
 		ExpressionAttributeNames:            aliases,

@@ -1,5 +1,6 @@
 // Package ddbstore keeps Weir's state in two DynamoDB tables: the rows of
-// buckets (Store) and the configuration (Config). Both have the primary key
+// buckets (Store) and the configuration (Config). A third, for limits that hold
+// exactly across Regions, is optional (NewStrict). All have the primary key
 // pk, sk (strings); CreateTables makes them for development and tests.
 //
 // # Model: buckets
@@ -34,6 +35,21 @@
 // the row, which says which form is right, or that it is a refusal and how long
 // to wait. Nothing is read before it is written.
 //
+// # Model: strict rows
+//
+// A strict table is a global table with multi-Region strong consistency: what is
+// written in one Region is what conditions see in all. There a bucket has one
+// row, sk = "*", charged by every Region with the same forms and never folded.
+// Only one Region at a time can write an item: another gets
+// ReplicatedWriteConflictException, which the SDK does not retry. Charge does,
+// because nothing was written: after a pause drawn from 10 ms, doubling up to
+// 100 ms, and only while an answer can come before the deadline. Then it ends in
+// ErrConflict.
+//
+// Such a table cannot have a TTL. Rows carry one all the same, and Sweep removes
+// what is past it; one process, about daily, is to call it. Until it does, an
+// expired row takes space and changes nothing (D5).
+//
 // # Model: configuration
 //
 // The current version of everything is at sk = CURRENT:
@@ -51,10 +67,13 @@
 //	    holds, and spent is their sum                                    (storetest: ColdBucket, LastTokens)
 //	D3  The same spend is never folded twice                             (storetest: RacingFolders)
 //	D4  A request is sent once, unless DynamoDB said that nothing was
-//	    written; a lost answer never becomes two charges                 (TestLostAnswerIsNotRepeated)
+//	    written; a lost answer never becomes two charges                 (TestLostAnswerIsNotRepeated,
+//	                                                                     TestStrictLostAnswerIsNotRepeated)
 //	D5  A row past its ttl that is still there changes no decision       (storetest: ExpiredRow)
 //	D6  A credential is stored as its SHA-256 and at most four of its
 //	    characters                                                       (TestNoCredentialInTable)
+//	D7  A strict row admits exactly what its bucket holds, whoever
+//	    collides; nothing is tried again that the deadline would cut off (TestStrictCrowd, TestBackoffKeepsTheDeadline)
 //
 // # Concurrency
 //
@@ -67,12 +86,21 @@
 // charge on an idle bucket, the opening of an epoch, another fold. It then takes
 // a second round trip, hardly ever a third, and after that ends in ErrConflict.
 //
+// A strict row is charged by all Regions, whose clocks may differ by more than
+// those in one: the Region that is ahead by d gets up to rate*d tokens early, the
+// others lack them, and the total stays exact. At most one Region at a time can
+// write the row, each for about the round trip to its nearest neighbour: some
+// tens of charges a second and bucket. It is for small limits.
+//
 // # Cost
 //
 //	call                     round trips        units
 //	Charge                   1 in steady state  1 WRU per KB of the row and attempt, failed conditions
 //	                         at most 3          included, and a written one again in every other Region
-//	Rows                     1                  0.5 RRU per 4 KB of all rows
+//	Charge, strict           the same, and one  the same in every Region of the table; a conflict is
+//	                         a conflict         counted as 1 WRU, though AWS does not say that it is billed
+//	Rows                     1                  0.5 RRU per 4 KB of all rows; strict 1 RRU
+//	Sweep                    1 per MB and row   0.5 RRU per 4 KB of the table, 1 WRU per row removed
 //	Plan, Tenant, Credential 1                  0.5 RRU per 4 KB
 //	PutPlan, PutTenant,      1                  1 WRU per KB, in every Region
 //	PutCredential

@@ -19,27 +19,31 @@ type rowsAPI interface {
 	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
 }
 
-// Store keeps the rows of buckets in a table, and writes those of one Region.
-// It holds no state of its own and is safe for concurrent use.
+// Store keeps the rows of buckets in a table, and writes those of one Region, or
+// of all if the table is strict. It holds no state of its own and is safe for
+// concurrent use.
 type Store struct {
 	client rowsAPI
 	table  string
-	region string
+	row    string // sort key of the rows it writes: the Region they are of
+	strict bool   // the table is strongly consistent in all Regions
 }
 
 // New returns a Store on the named table that writes the rows of the named
 // Region: that in which the process runs, and whose replica client talks to.
 // It makes no call.
 func New(client rowsAPI, table, region string) *Store {
-	return &Store{client: client, table: table, region: region}
+	return &Store{client: client, table: table, row: region}
 }
 
 // Rows returns the rows of all Regions as this Region's replica has them, in no
 // order. It costs one eventually consistent Query: half a read unit for up to
-// 4 KB, which is about seven Regions.
+// 4 KB, which is about seven Regions. In a strict table there is one row, the
+// Query is strongly consistent, and costs a unit.
 func (s *Store) Rows(ctx context.Context, key string) ([]bucket.Row, error) {
 	in := &dynamodb.QueryInput{
 		TableName:                 &s.table,
+		ConsistentRead:            &s.strict,
 		KeyConditionExpression:    aws.String("pk = :pk"),
 		ExpressionAttributeValues: item{":pk": text(bucketKey(key))},
 	}

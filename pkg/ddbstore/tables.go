@@ -31,6 +31,13 @@ func CreateTables(ctx context.Context, client *dynamodb.Client, buckets, config 
 	})
 }
 
+// CreateStrictTable creates a strict table as CreateTables does the others: in
+// one Region, where every table is strongly consistent. It has no TTL, like one
+// with multi-Region strong consistency, which cannot have any.
+func CreateStrictTable(ctx context.Context, client *dynamodb.Client, name string) error {
+	return createTable(ctx, client, &dynamodb.CreateTableInput{TableName: &name})
+}
+
 func createTable(ctx context.Context, client *dynamodb.Client, in *dynamodb.CreateTableInput) error {
 	in.BillingMode = types.BillingModePayPerRequest
 	in.AttributeDefinitions = []types.AttributeDefinition{
