@@ -23,6 +23,8 @@ type limitBody struct {
 	Rate        string     `json:"rate" yaml:"rate"`
 	Burst       *int64     `json:"burst,omitempty" yaml:"burst,omitempty"` // none if rate is unlimited
 	Cost        int64      `json:"cost" yaml:"cost"`
+	Consistency string     `json:"consistency" yaml:"consistency"`
+	OnPartition string     `json:"onPartition,omitempty" yaml:"onPartition,omitempty"` // of a global limit
 }
 
 type matchBody struct {
@@ -65,9 +67,15 @@ func (p *Plan) body() (body, error) {
 		if err != nil {
 			return body{}, fmt.Errorf("plan %s, limit %s: %w", quote(p.Name), quote(l.Name), err)
 		}
-		lb := limitBody{Name: l.Name, Description: l.Description, Key: l.Key.String(), Rate: rate, Cost: l.Cost}
+		lb := limitBody{Name: l.Name, Description: l.Description, Key: l.Key.String(), Rate: rate, Cost: l.Cost, Consistency: l.Consistency.String()}
 		if l.Match != (Match{}) {
 			lb.Match = &matchBody{Method: l.Match.Method, Resource: l.Match.Resource}
+		}
+		switch {
+		case l.Share:
+			lb.OnPartition = share
+		case l.Consistency == Global:
+			lb.OnPartition = serve
 		}
 		if !l.Bucket.IsUnlimited() {
 			burst := l.Bucket.Burst()

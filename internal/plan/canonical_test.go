@@ -25,12 +25,18 @@ plans:
       - { name: follow, match: { method: POST, resource: "/v1/<id>" }, key: "{tenant}:{header.X-User}", rate: 10/s, burst: 150%, cost: 2 }
       - { name: closed, rate: 0/h, burst: 3, cost: 0 }
       - { name: open, rate: unlimited, burst: 3 }
+      - { name: cut, rate: 10/s, onPartition: share }
+      - { name: here, rate: 10/s, consistency: regional }
+      - { name: login, rate: 5/h, consistency: strict }
 `)
 	want := `{"description":"What most pay for","limits":[` +
-		`{"name":"api","key":"{tenant}","rate":"5000/m","burst":5000,"cost":1},` +
-		`{"name":"follow","match":{"method":"POST","resource":"/v1/<id>"},"key":"{tenant}:{header.x-user}","rate":"10/s","burst":15,"cost":2},` +
-		`{"name":"closed","key":"{tenant}","rate":"0/s","burst":3,"cost":0},` +
-		`{"name":"open","key":"{tenant}","rate":"unlimited","cost":1}]}`
+		`{"name":"api","key":"{tenant}","rate":"5000/m","burst":5000,"cost":1,"consistency":"global","onPartition":"serve"},` +
+		`{"name":"follow","match":{"method":"POST","resource":"/v1/<id>"},"key":"{tenant}:{header.x-user}","rate":"10/s","burst":15,"cost":2,"consistency":"global","onPartition":"serve"},` +
+		`{"name":"closed","key":"{tenant}","rate":"0/s","burst":3,"cost":0,"consistency":"global","onPartition":"serve"},` +
+		`{"name":"open","key":"{tenant}","rate":"unlimited","cost":1,"consistency":"global","onPartition":"serve"},` +
+		`{"name":"cut","key":"{tenant}","rate":"10/s","burst":10,"cost":1,"consistency":"global","onPartition":"share"},` +
+		`{"name":"here","key":"{tenant}","rate":"10/s","burst":10,"cost":1,"consistency":"regional"},` +
+		`{"name":"login","key":"{tenant}","rate":"5/h","burst":5,"cost":1,"consistency":"strict"}]}`
 	got, err := f.Plans["pro"].MarshalJSON()
 	if err != nil || string(got) != want {
 		t.Errorf("MarshalJSON:\n got %s, %v\nwant %s", got, err, want)
@@ -47,6 +53,8 @@ func TestMarshalRefusesWhatCouldNotBeReadBack(t *testing.T) {
 		"negative cost":    func(p *Plan) { p.Limits[0].Cost = -1 },
 		"bad method":       func(p *Plan) { p.Limits[0].Match.Method = "get" },
 		"bad UTF-8":        func(p *Plan) { p.Description = "\xff\x01" },
+		"no consistency":   func(p *Plan) { p.Limits[0].Consistency = 3 },
+		"nothing to share": func(p *Plan) { p.Limits[0].Consistency, p.Limits[0].Share = Strict, true },
 		"duplicate limits": func(p *Plan) { p.Limits = append(p.Limits, ok) },
 	} {
 		p := &Plan{Name: "p", Limits: []Limit{ok}}
@@ -115,6 +123,8 @@ func randomPlan(t *testing.T, rnd *rand.Rand) *Plan {
 			l.Bucket = mustLimit(t, 1+rnd.Int64N(1_000_000), period, burst)
 			l.Cost = rnd.Int64N(burst + 1)
 		}
+		l.Consistency = Consistency(rnd.IntN(len(consistencies)))
+		l.Share = l.Consistency == Global && rnd.IntN(2) == 0
 		p.Limits = append(p.Limits, l)
 	}
 	return p

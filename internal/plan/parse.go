@@ -23,7 +23,7 @@ const (
 var (
 	fileFields           = []string{"plans", "tenants", "anonymous", "badCredentials"}
 	planFields           = []string{"description", "limits"}
-	limitFields          = []string{"name", "description", "match", "key", "rate", "burst", "cost"}
+	limitFields          = []string{"name", "description", "match", "key", "rate", "burst", "cost", "consistency", "onPartition"}
 	matchFields          = []string{"method", "resource"}
 	tenantFields         = []string{"id", "plan", "suspended", "keys"}
 	badCredentialsFields = []string{"rate", "burst"}
@@ -32,7 +32,7 @@ var (
 // laterFields are refused by name rather than as unknown: Weir is to have them,
 // and a plan that counts on one must not be served without it.
 var laterFields = []string{
-	"hold", "kind", "mode", "priority", "onError", "onPartition", "soft", "consistency",
+	"hold", "kind", "mode", "priority", "onError", "soft",
 	"limit", "period", "candidate", "initial", "adaptive", "overrides",
 }
 

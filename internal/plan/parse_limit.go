@@ -59,6 +59,7 @@ func (d *decoder) parseLimit(n *yaml.Node, seen map[string]*yaml.Node) Limit {
 	l.Description = d.parseDescription(fields["description"], what)
 	l.Match = d.parseMatch(fields["match"], what)
 	l.Key = d.parseKey(fields["key"], what)
+	l.Consistency, l.Share = d.parseConsistency(fields, what)
 	if n.Kind != yaml.MappingNode {
 		return l
 	}

@@ -28,6 +28,8 @@ type Limit struct {
 	Key         Template     // default {tenant}
 	Bucket      bucket.Limit // rate and burst, checked
 	Cost        int64        // tokens per request, default 1; 0 is allowed
+	Consistency Consistency
+	Share       bool // hold each Region to its share while it cannot hear the others; Global only
 }
 
 // Match says which requests a limit applies to; empty fields match everything.

@@ -32,7 +32,7 @@ badCredentials: { rat: 1/s }
 			`8:9: unknown field "rte" in a limit; did you mean rate?`,
 			`9:9: unknown field "Burst" in a limit; did you mean burst?`,
 			`11:18: unknown field "methd" in match of limit "api"; did you mean method?`,
-			`12:9: unknown field "colour" in a limit: want one of name, description, match, key, rate, burst, cost`,
+			`12:9: unknown field "colour" in a limit: want one of name, description, match, key, rate, burst, cost, consistency, onPartition`,
 			`14:28: unknown field "key" in a tenant; did you mean keys?`,
 			`15:17: badCredentials has no rate: want one such as 100/s, or unlimited`,
 			`15:19: unknown field "rat" in badCredentials; did you mean rate?`,
@@ -247,6 +247,30 @@ anonymous: free
 			`3:12: plan "free" is for requests without a credential, but its limit "a" is keyed by {tenant}: all of them would share one bucket; write key: "{ip}", or a plan of its own`,
 		},
 		blind: true,
+	},
+	{
+		name: "bad consistencies",
+		text: `
+plans:
+  p:
+    limits:
+      - { name: a, rate: 5/s, consistency: Strict }
+      - { name: b, rate: 5/s, consistency: eventual }
+      - { name: c, rate: 5/s, consistency: true }
+      - { name: d, rate: 5/s, onPartition: deny }
+      - { name: e, rate: 5/s, onPartition: }
+      - { name: f, rate: 5/s, consistency: strict, onPartition: share }
+      - { name: g, rate: 5/s, onPartition: serve, consistency: regional }
+`,
+		want: []string{
+			`5:44: consistency of limit "a" is "Strict"; did you mean strict?`,
+			`6:44: consistency of limit "b" is "eventual": want one of global, regional, strict`,
+			`7:44: consistency of limit "c" is true or false: want text; put it in quotes`,
+			`8:44: onPartition of limit "d" is "deny": want one of serve, share`,
+			`9:44: onPartition of limit "e" is empty: want text`,
+			`10:65: onPartition of limit "f": a strict limit has nothing to share; remove it, or write consistency: global`,
+			`11:44: onPartition of limit "g": a regional limit has nothing to share; remove it, or write consistency: global`,
+		},
 	},
 	{
 		name: "bad key templates",

@@ -51,6 +51,8 @@ var accepted = []string{
 	`plans: { p: { limits: [{ name: a, rate: 5k/s, burst: "2k", description: Grüße }] } }`,
 	`plans: { 0.a_b-C: { description: d, limits: [{ name: 9-_.AZaz, rate: 1/m, burst: 250% }] } }`,
 	`plans: { p: { limits: [{ name: a, rate: 1/h, match: {} }] } }`,
+	`plans: { p: { limits: [{ name: a, rate: 1/h, onPartition: share }, { name: b, rate: 1/h, onPartition: serve, consistency: global }] } }`,
+	`plans: { p: { limits: [{ name: a, rate: 1/h, consistency: strict }, { name: b, rate: unlimited, consistency: regional }] } }`,
 	`plans: { p: { limits: [{ name: a, rate: 1/d, match: { method: DELETE, resource: "*" } }] } }`,
 	`plans: { p: { limits: [{ name: a, rate: 1/s, match: { resource: $connect } }, { name: b, rate: 1/s, match: { resource: "/{proxy+}~!" } }] } }`,
 	`plans: { p: { limits: [{ name: a, rate: 1/s, match: { resource: / } }, { name: b, rate: 1/s, match: { resource: /* } }] } }`,
