@@ -34,6 +34,7 @@ type stack struct {
 func (s stack) handler() (http.Handler, error) {
 	h := authorizer.New(s.directory, limiter.New(s.store, limiter.Options{Region: s.region}), authorizer.Options{
 		KeyHeader:      s.keyHeader,
+		Strict:         true, // there is one Region
 		BadCredentials: &s.plans.BadCredentials,
 		Log:            s.log,
 		Now:            s.now,

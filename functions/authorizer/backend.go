@@ -16,6 +16,7 @@ import (
 // backend is where buckets and configuration are kept.
 type backend struct {
 	store          limiter.Store
+	strict         limiter.Store // nil without a table for it
 	directory      directory.Directory
 	badCredentials *plan.Limit // nil for the default
 }
@@ -34,10 +35,14 @@ func openDynamoDB(s settings.Settings, log *slog.Logger) (backend, error) {
 	}
 	client := ddbstore.NewClient(cfg)
 	source := directory.FromTable(ddbstore.NewConfig(client, s.ConfigTable))
-	return backend{
+	b := backend{
 		store:     ddbstore.New(client, s.BucketsTable, s.Region),
 		directory: directory.NewCached(source, directory.Options{Anonymous: s.Anonymous, Log: log}),
-	}, nil
+	}
+	if s.StrictTable != "" {
+		b.strict = ddbstore.NewStrict(client, s.StrictTable)
+	}
+	return b, nil
 }
 
 func openMemory(s settings.Settings) (backend, error) {

@@ -41,11 +41,18 @@ func handler() (*authorizer.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := limiter.New(b.store, limiter.Options{Timeout: s.StoreTimeout, Region: s.Region, Regions: len(s.Regions)})
+	l := limiter.New(b.store, limiter.Options{
+		Timeout: s.StoreTimeout,
+		Region:  s.Region,
+		Regions: len(s.Regions),
+		Grace:   s.Grace,
+		Strict:  b.strict,
+	})
 	return authorizer.New(b.directory, l, authorizer.Options{
 		KeyHeader:      s.KeyHeader,
 		HTTP:           authorizer.HTTPStyle{IAM: s.HTTPResponse == settings.IAM, Flag: s.OverLimit == settings.Flag},
 		LookupTimeout:  10 * s.StoreTimeout,
+		Strict:         b.strict != nil || len(s.Regions) == 1, // one Region alone is exact
 		BadCredentials: b.badCredentials,
 		Log:            log,
 	}), nil

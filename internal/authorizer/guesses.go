@@ -42,7 +42,7 @@ func (h *Handler) unauthorized(ctx context.Context, now int64, req *request.Requ
 	if !req.IP.IsValid() {
 		return verdict{}, ErrUnauthorized
 	}
-	c := check(h.bad, plan.Subject{IP: req.IP}, 0)
+	c := h.check(h.bad, plan.Subject{IP: req.IP}, 0)
 	c.Name = reasonBadCredentials
 	d := h.limiter.Decide(ctx, now, []limiter.Check{c})
 	if d.Allowed || d.Tightest < 0 {

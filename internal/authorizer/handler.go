@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"weir/internal/directory"
@@ -43,6 +44,7 @@ type Options struct {
 	KeyHeader      string        // of the API key; DefaultKeyHeader if ""
 	HTTP           HTTPStyle     // how HTTP APIs are answered
 	LookupTimeout  time.Duration // for finding out who calls; DefaultLookupTimeout if 0
+	Strict         bool          // the limiter can keep strict limits; else they are global, and that is logged once
 	BadCredentials *plan.Limit   // of failed credentials, by IP; plan.DefaultBadCredentials if nil
 	Now            func() int64  // ns since the Unix epoch; the system's clock if nil
 	Log            *slog.Logger  // slog.Default() if nil
@@ -55,6 +57,8 @@ type Handler struct {
 	keyHeader string
 	http      HTTPStyle
 	lookup    time.Duration
+	strict    bool
+	loosened  sync.Once // when the first strict limit was kept as a global one
 	bad       *plan.Limit
 	guesses   guesses
 	now       func() int64
@@ -69,6 +73,7 @@ func New(d directory.Directory, l Limiter, o Options) *Handler {
 		keyHeader: lower(cmp.Or(o.KeyHeader, DefaultKeyHeader)),
 		http:      o.HTTP,
 		lookup:    o.LookupTimeout,
+		strict:    o.Strict,
 		bad:       o.BadCredentials,
 		now:       o.Now,
 		log:       o.Log,
@@ -150,14 +155,10 @@ func (h *Handler) decide(ctx context.Context, now int64, req *request.Request, w
 	limits := entry.Plan.Matching(req.Method, req.Resource)
 	checks := make([]limiter.Check, len(limits))
 	for i, l := range limits {
-		checks[i] = check(l, subject, entry.Plan.Ver)
+		checks[i] = h.check(l, subject, entry.Plan.Ver)
 	}
 	d := h.limiter.Decide(ctx, now, checks)
 	return verdict{allowed: d.Allowed, over: !d.Allowed, fields: decided(*who, limits, d)}, nil
-}
-
-func check(l *plan.Limit, s plan.Subject, ver int64) limiter.Check {
-	return limiter.Check{Name: l.Name, Key: l.BucketKey(s), Limit: l.Bucket, Cost: l.Cost, Ver: ver}
 }
 
 // logLookup logs why a caller was not identified. A plan that is missing is for

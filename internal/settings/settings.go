@@ -6,9 +6,11 @@
 //	WEIR_STORE            dynamodb (default) | memory, for development only
 //	WEIR_BUCKETS_TABLE    name or ARN of the table of buckets; required with dynamodb
 //	WEIR_CONFIG_TABLE     name or ARN of the table of plans and tenants; required with dynamodb
+//	WEIR_STRICT_TABLE     name or ARN of the table of strict limits, in every one of WEIR_REGIONS; default none, see docs/plans.md
 //	WEIR_ANONYMOUS_PLAN   plan of requests without a credential; default none, they are 401
 //	WEIR_PLANS            path of a plans file, with memory; default plans.yaml beside the executable
 //	WEIR_REGIONS          Regions that share the tables, with commas; default this one
+//	WEIR_GRACE            how long Regions may not hear each other before that counts as a cut; default 5s
 //	WEIR_KEY_HEADER       request header of the API key; default x-api-key
 //	WEIR_HTTP_RESPONSE    simple (default) | iam, as the HTTP API's authorizer is set up
 //	WEIR_HTTP_OVER_LIMIT  deny (default) | flag, see docs/answers.md
@@ -68,8 +70,10 @@ type Settings struct {
 	Anonymous    string        // plan of requests without a credential, "" for none; DynamoDB only
 	BucketsTable string        // DynamoDB only
 	ConfigTable  string        // DynamoDB only
+	StrictTable  string        // "" for none; DynamoDB only
 	Region       string        // this one
 	Regions      []string      // all that share the tables, this one included; at least one
+	Grace        time.Duration // see bucket.Merge
 	KeyHeader    string        // lower case
 	HTTPResponse HTTPResponse  // for HTTP APIs with payload 2.0
 	OverLimit    OverLimit     // for HTTP APIs
@@ -81,6 +85,9 @@ type Settings struct {
 const (
 	DefaultKeyHeader    = authorizer.DefaultKeyHeader
 	DefaultStoreTimeout = limiter.DefaultTimeout
+	DefaultGrace        = limiter.DefaultGrace
+	MinGrace            = time.Second // replication itself takes about that
+	MaxGrace            = time.Hour
 	MaxStoreTimeout     = 5 * time.Second // API Gateway itself waits 10 s for an HTTP API's authorizer
 	DefaultPlans        = "plans.yaml"    // beside the executable
 	DefaultMemoryRegion = "local"         // with Memory, where there may be none
@@ -110,6 +117,7 @@ func FromEnv(getenv func(string) string, executable string) (Settings, error) {
 		HTTPResponse: oneOf(&e, "WEIR_HTTP_RESPONSE", Simple, IAM),
 		OverLimit:    oneOf(&e, "WEIR_HTTP_OVER_LIMIT", Deny, Flag),
 		StoreTimeout: e.duration("WEIR_STORE_TIMEOUT", DefaultStoreTimeout, time.Millisecond, MaxStoreTimeout),
+		Grace:        e.duration("WEIR_GRACE", DefaultGrace, MinGrace, MaxGrace),
 		LogLevel:     e.level("WEIR_LOG_LEVEL"),
 		Region:       e.matching("AWS_REGION", regionName, "the Region, such as eu-west-1; Lambda sets it", ""),
 	}
@@ -132,6 +140,10 @@ func (e *env) dynamoDB(s *Settings) {
 	s.ConfigTable = e.required("WEIR_CONFIG_TABLE", tableName, want)
 	if s.BucketsTable != "" && s.BucketsTable == s.ConfigTable {
 		e.problem("WEIR_CONFIG_TABLE", "is the same table as WEIR_BUCKETS_TABLE: buckets and configuration need a table each")
+	}
+	s.StrictTable = e.matching("WEIR_STRICT_TABLE", tableName, want+", or nothing", "")
+	if s.StrictTable != "" && (s.StrictTable == s.BucketsTable || s.StrictTable == s.ConfigTable) {
+		e.problem("WEIR_STRICT_TABLE", "is the same table as another: strict limits need one of their own, strongly consistent across Regions")
 	}
 	if e.get("AWS_REGION") == "" {
 		e.problem("AWS_REGION", "is not set: write the Region of the tables, such as eu-west-1 (Lambda sets it)")

@@ -32,6 +32,7 @@ func TestFromEnvDefaults(t *testing.T) {
 		ConfigTable:  "weir-config",
 		Region:       "eu-west-1",
 		Regions:      []string{"eu-west-1"},
+		Grace:        5 * time.Second,
 		KeyHeader:    "x-api-key",
 		HTTPResponse: Simple,
 		OverLimit:    Deny,
@@ -47,6 +48,8 @@ func TestFromEnvEverything(t *testing.T) {
 	got, err := FromEnv(environ(append(tables,
 		"WEIR_STORE=dynamodb",
 		"WEIR_REGIONS=us-east-1, eu-west-1,ap-southeast-2",
+		"WEIR_STRICT_TABLE=weir-strict",
+		"WEIR_GRACE=20s",
 		"WEIR_KEY_HEADER=X-Partner-Key",
 		"WEIR_ANONYMOUS_PLAN=anonymous",
 		"WEIR_HTTP_RESPONSE=iam",
@@ -61,8 +64,10 @@ func TestFromEnvEverything(t *testing.T) {
 		Store:        DynamoDB,
 		BucketsTable: "weir-buckets",
 		ConfigTable:  "weir-config",
+		StrictTable:  "weir-strict",
 		Region:       "eu-west-1",
 		Regions:      []string{"us-east-1", "eu-west-1", "ap-southeast-2"},
+		Grace:        20 * time.Second,
 		Anonymous:    "anonymous",
 		KeyHeader:    "x-partner-key",
 		HTTPResponse: IAM,
@@ -77,11 +82,11 @@ func TestFromEnvEverything(t *testing.T) {
 
 func TestFromEnvMemory(t *testing.T) {
 	// The tables of the shared template are not an error.
-	got, err := FromEnv(environ(append(tables, "WEIR_STORE=memory")...), "/opt/weir/bootstrap")
+	got, err := FromEnv(environ(append(tables, "WEIR_STORE=memory", "WEIR_STRICT_TABLE=weir-strict")...), "/opt/weir/bootstrap")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Store != Memory || got.Plans != "/opt/weir/plans.yaml" || got.BucketsTable != "" {
+	if got.Store != Memory || got.Plans != "/opt/weir/plans.yaml" || got.BucketsTable != "" || got.StrictTable != "" {
 		t.Errorf("got %+v, want the plans beside the executable and no table", got)
 	}
 	got, err = FromEnv(environ("WEIR_STORE=memory", "WEIR_PLANS=my.yaml"), "/opt/weir/bootstrap")
@@ -119,6 +124,16 @@ func TestFromEnvProblems(t *testing.T) {
 		}},
 		{"one table for both", []string{"WEIR_BUCKETS_TABLE=weir", "WEIR_CONFIG_TABLE=weir", "AWS_REGION=eu-west-1"}, []string{
 			"WEIR_CONFIG_TABLE is the same table as WEIR_BUCKETS_TABLE: buckets and configuration need a table each",
+		}},
+		{"one table for strict limits and buckets", append(tables, "WEIR_STRICT_TABLE=weir-buckets"), []string{
+			"WEIR_STRICT_TABLE is the same table as another: strict limits need one of their own, strongly consistent across Regions",
+		}},
+		{"one table for strict limits and configuration", append(tables, "WEIR_STRICT_TABLE=weir-config"), []string{
+			"WEIR_STRICT_TABLE is the same table as another: strict limits need one of their own, strongly consistent across Regions",
+		}},
+		{"a strict table that is no table, and no grace", append(tables, "WEIR_STRICT_TABLE=st", "WEIR_GRACE=10ms"), []string{
+			`WEIR_GRACE is "10ms": write a duration from 1s to 1h0m0s, such as 5s`,
+			`WEIR_STRICT_TABLE is "st": write the name of a DynamoDB table, 3 to 255 of A-Z a-z 0-9 _ . -, or its ARN, or nothing`,
 		}},
 		{"plans file with dynamodb", append(tables, "WEIR_PLANS=plans.yaml"), []string{
 			"WEIR_PLANS is set, but WEIR_STORE=dynamodb reads plans from the config table: unset it, or set WEIR_STORE=memory",
