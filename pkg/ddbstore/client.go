@@ -76,18 +76,33 @@ func EnvConfig(getenv func(string) string) (aws.Config, error) {
 // change everything, but not how often Store and Config try.
 func NewClient(cfg aws.Config, options ...func(*dynamodb.Options)) *dynamodb.Client {
 	tuned := func(o *dynamodb.Options) {
-		transport := awshttp.NewBuildableClient().
-			WithDialerOptions(func(d *net.Dialer) {
-				d.Timeout = connectTimeout
-				d.KeepAlive = 15 * time.Second
-			}).
-			WithTransportOptions(func(t *http.Transport) {
-				t.TLSHandshakeTimeout = connectTimeout
-				t.ResponseHeaderTimeout = answerTimeout
-				t.IdleConnTimeout = idleTimeout
-				t.MaxIdleConnsPerHost = maxIdle
-			})
-		o.HTTPClient = onewrite.Client{Next: transport.Freeze()}
+		o.HTTPClient = onewrite.Client{Next: connections().Freeze()}
 	}
 	return dynamodb.NewFromConfig(cfg, append([]func(*dynamodb.Options){tuned}, options...)...)
+}
+
+// connections returns the HTTP client below a new client.
+func connections() *awshttp.BuildableClient {
+	return awshttp.NewBuildableClient().
+		WithDialerOptions(func(d *net.Dialer) {
+			d.Timeout = connectTimeout
+			d.KeepAlive = 15 * time.Second
+		}).
+		WithTransportOptions(func(t *http.Transport) {
+			t.TLSHandshakeTimeout = connectTimeout
+			t.ResponseHeaderTimeout = answerTimeout
+			t.IdleConnTimeout = idleTimeout
+			t.MaxIdleConnsPerHost = maxIdle
+			http1(t)
+		})
+}
+
+// http1 keeps t from HTTP/2, where a call that is given up leaves its connection
+// in use: one that hangs without a word would take the next calls too. With HTTP/1
+// a connection ends with the call that was given up on it.
+func http1(t *http.Transport) {
+	t.Protocols = new(http.Protocols)
+	t.Protocols.SetHTTP1(true)
+	t.ForceAttemptHTTP2 = false
+	t.TLSClientConfig.NextProtos = nil // has been filled by Transport.Clone, which the SDK calls
 }
