@@ -28,7 +28,8 @@ type cache[K comparable, V any] struct {
 type cached[V any] struct {
 	value V
 	span
-	stale bool // the last load failed
+	stale  bool  // the last load failed
+	waited int64 // the last load that was given all of a request's time, or succeeded
 }
 
 // span is a time from loaded to until, in ns since the Unix epoch.
@@ -81,8 +82,9 @@ func (c *cache[K, V]) get(ctx context.Context, now int64, k K) (v V, stale bool,
 		if f == nil {
 			f = &flight[V]{done: make(chan struct{}), err: errPanicked}
 			c.flights[k] = f
+			hasty := old != nil && now-old.waited < int64(c.policy.patience)
 			c.mu.Unlock()
-			c.fly(ctx, now, k, f, old != nil)
+			c.fly(ctx, now, k, f, hasty)
 			return f.value, f.stale, f.err
 		}
 		c.mu.Unlock()
@@ -103,17 +105,17 @@ var (
 	errPaused   = errors.New("directory: the source has failed repeatedly and is not asked for a moment")
 )
 
-// fly loads k and ends f. If there is an old value, the load may not use up the
-// time that the rest of the request needs.
-func (c *cache[K, V]) fly(ctx context.Context, now int64, k K, f *flight[V], hasOld bool) {
+// fly loads k and ends f. A hasty load may not use up the time of the request,
+// since there is an old value that is not very old.
+func (c *cache[K, V]) fly(ctx context.Context, now int64, k K, f *flight[V], hasty bool) {
 	defer func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.flights, k)
-		c.settle(now, k, f)
+		c.settle(now, k, f, hasty)
 		close(f.done)
 	}()
-	if hasOld {
+	if hasty {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.policy.refresh)
 		defer cancel()
@@ -123,12 +125,12 @@ func (c *cache[K, V]) fly(ctx context.Context, now int64, k K, f *flight[V], has
 
 // settle keeps the outcome of f, and turns a failure into the old value if there
 // is one; c.mu is held.
-func (c *cache[K, V]) settle(now int64, k K, f *flight[V]) {
+func (c *cache[K, V]) settle(now int64, k K, f *flight[V], hasty bool) {
 	switch {
 	case f.err == nil:
 		c.policy.succeeded()
 		c.missing.remove(k)
-		c.found.put(k, cached[V]{value: f.value, span: c.policy.span(now, c.policy.ttl)})
+		c.found.put(k, cached[V]{value: f.value, span: c.policy.span(now, c.policy.ttl), waited: now})
 	case errors.Is(f.err, ErrNotFound):
 		c.policy.succeeded()
 		c.found.remove(k)
@@ -139,6 +141,9 @@ func (c *cache[K, V]) settle(now int64, k K, f *flight[V]) {
 		if old := c.found.get(k); old != nil {
 			old.span = c.policy.span(now, c.policy.retry)
 			old.stale = true
+			if !hasty {
+				old.waited = now
+			}
 			f.value, f.stale, f.err = old.value, true, nil
 		}
 	}

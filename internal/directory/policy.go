@@ -16,6 +16,7 @@ type Options struct {
 	MissingTTL time.Duration // of what was not found; 10 s if 0
 	Retry      time.Duration // pause after a failed load; 5 s if 0
 	Refresh    time.Duration // time for a load where an old value could be served; 25 ms if 0
+	Patience   time.Duration // how old a value must be for a request to wait longer than that; 10 min if 0
 	MaxEntries int           // credentials, and as many tenants; 10,000 if 0
 	MaxMissing int           // as many that do not exist; 10,000 if 0
 
@@ -31,10 +32,10 @@ const (
 // policy says how long a Cached's caches keep what, and when they may ask its
 // source again.
 type policy struct {
-	ttl, missingTTL, retry, refresh time.Duration
-	maxMissing                      int
-	rand                            func() float64
-	log                             *slog.Logger
+	ttl, missingTTL, retry, refresh, patience time.Duration
+	maxMissing                                int
+	rand                                      func() float64
+	log                                       *slog.Logger
 
 	mu         sync.Mutex
 	failures   int   // of the source, in a row
@@ -48,6 +49,7 @@ func newPolicy(o Options) *policy {
 		missingTTL: orDefault(o.MissingTTL, 10*time.Second),
 		retry:      orDefault(o.Retry, 5*time.Second),
 		refresh:    orDefault(o.Refresh, 25*time.Millisecond),
+		patience:   orDefault(o.Patience, 10*time.Minute),
 		maxMissing: orDefault(o.MaxMissing, 10_000),
 		rand:       o.Rand,
 		log:        o.Log,
