@@ -11,11 +11,11 @@ import (
 )
 
 // identify returns who a request is from. The error is directory.ErrUnknown for
-// a credential that is missing, malformed, ambiguous or nobody's; errGuessing if
-// it was not looked at; any other if the directory could not tell.
+// a credential that is missing, malformed, mistyped, ambiguous or nobody's;
+// errGuessing if it was not looked at; any other if the directory could not tell.
 func (h *Handler) identify(ctx context.Context, now int64, req *request.Request) (directory.Entry, error) {
 	key, err := h.credential(req)
-	if err != nil {
+	if err != nil || identity.Mistyped(key) {
 		return directory.Entry{}, directory.ErrUnknown
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.lookup)

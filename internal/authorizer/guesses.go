@@ -42,14 +42,30 @@ func (h *Handler) unauthorized(ctx context.Context, now int64, req *request.Requ
 	if !req.IP.IsValid() {
 		return verdict{}, ErrUnauthorized
 	}
+	if h.blocked(now, req) { // what needs no lookup to be known as bad is refused too
+		return h.guessing(now, req), nil
+	}
 	c := h.check(h.bad, plan.Subject{IP: req.IP}, 0)
 	c.Name = reasonBadCredentials
 	d := h.limiter.Decide(ctx, now, []limiter.Check{c})
-	if d.Allowed || d.Tightest < 0 {
+	if d.Tightest < 0 {
 		return verdict{}, ErrUnauthorized
 	}
-	h.guesses.block(identity.IPKey(req.IP), now, d.Results[d.Tightest])
-	return h.tooMany(d), nil
+	r := &d.Results[d.Tightest]
+	switch ip := identity.IPKey(req.IP); {
+	case !d.Allowed:
+		// At least as long as a token takes: the limiter may call a try worthwhile
+		// sooner, but here each costs a lookup before it is charged.
+		r.Wait = max(r.Wait, time.Duration(h.bad.Bucket.Time(1)))
+		h.guesses.block(ip, now, *r)
+		return h.tooMany(d), nil
+	case r.Remaining == 0: // the next would be refused, and need not be looked up to know
+		next := *r
+		next.Allowed = false
+		next.Wait = max(1, r.Full-h.bad.Bucket.Depth()+time.Duration(h.bad.Bucket.Time(1)))
+		h.guesses.block(ip, now, next)
+	}
+	return verdict{}, ErrUnauthorized
 }
 
 func (h *Handler) blocked(now int64, req *request.Request) bool {

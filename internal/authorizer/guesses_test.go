@@ -2,12 +2,15 @@ package authorizer
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"testing"
 	"time"
 
 	"weir/internal/directory"
+	"weir/internal/identity"
 	"weir/internal/limiter"
+	"weir/internal/plan"
 	"weir/pkg/bucket"
 )
 
@@ -81,6 +84,95 @@ func TestGuessing(t *testing.T) {
 	if got := l.send(t, rest("guess", ip)); got.allowed() {
 		t.Errorf("got %+v, want it refused again", got)
 	}
+}
+
+// A key that only looks like one of Weir's buys no lookup, and is a guess like any
+// other; one of another form may have been imported.
+func TestMistypedKeysAreNotLookedUp(t *testing.T) {
+	l := newLab(t, Options{})
+	d := &counting{Directory: l.directory}
+	l.directory = d
+	issued, err := identity.NewKey(rand.Reader, "live")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mistyped := issued[:len(issued)-1]
+	for kind, event := range map[string]func(key, ip string) string{
+		"203.0.113.1": rest, "203.0.113.2": httpV2, "203.0.113.3": httpV1, "203.0.113.4": webSocket,
+		"203.0.113.5": func(key, _ string) string { return fmt.Sprintf(`{"type":"TOKEN","authorizationToken":%q}`, key) },
+	} {
+		l.unauthorizedEvent(t, event(mistyped, kind))
+	}
+	if d.lookups != 0 {
+		t.Errorf("%d lookups of mistyped keys, want none", d.lookups)
+	}
+	const ip = "203.0.113.7"
+	l.unauthorizedEvent(t, rest(issued, ip)) // nobody's, but that has to be looked up
+	if d.lookups != 1 {
+		t.Errorf("%d lookups of a key that checks, want 1", d.lookups)
+	}
+	l.unauthorizedEvent(t, rest(mistyped, ip))
+	calls := 0
+	l.store.Fault = func(context.Context, string) error { calls++; return nil }
+	for range 20 {
+		if got := l.send(t, rest(mistyped, ip)); got.allowed() || got.Context["reason"] != "bad_credentials" {
+			t.Fatalf("third guess: got %+v, want it refused", got)
+		}
+	}
+	if calls != 0 || d.lookups != 1 {
+		t.Errorf("%d store calls and %d lookups while the address was blocked", calls, d.lookups-1)
+	}
+}
+
+// What guesses from one address cost the config table: as many reads as the limit
+// of failed credentials lets through, however many the guesses are.
+func TestGuessesCostFewReads(t *testing.T) {
+	l := newLab(t, Options{})
+	source := &emptySource{}
+	l.directory = directory.NewCached(source, directory.Options{MaxMissing: 100})
+	refused := 0
+	for i := range 5000 { // for ten seconds
+		l.now += int64(2 * time.Millisecond)
+		answer, err := l.Handle(context.Background(), []byte(rest(fmt.Sprint("guess-", i), "203.0.113.7")))
+		if err == nil && answer != nil {
+			refused++
+		}
+	}
+	if limit := 2 + 10; source.reads > limit || source.reads < 2 {
+		t.Errorf("%d reads for 5000 guesses in 10 s, want up to %d", source.reads, limit)
+	}
+	if refused < 4900 {
+		t.Errorf("%d of 5000 guesses answered as too many", refused)
+	}
+}
+
+// A credential that is known to be nobody's costs no read, from any address.
+func TestUnknownCredentialsAreRemembered(t *testing.T) {
+	l := newLab(t, Options{})
+	source := &emptySource{}
+	l.directory = directory.NewCached(source, directory.Options{})
+	for i := range 200 {
+		l.unauthorizedEvent(t, rest("revoked-key", fmt.Sprintf("203.0.113.%d", i)))
+	}
+	if source.reads != 1 {
+		t.Errorf("%d reads for one unknown key from 200 addresses, want 1", source.reads)
+	}
+}
+
+// emptySource is a directory.Source without anything in it.
+type emptySource struct{ reads int }
+
+func (s *emptySource) Credential(context.Context, directory.Hash) (directory.Credential, error) {
+	s.reads++
+	return directory.Credential{}, directory.ErrNotFound
+}
+
+func (s *emptySource) Tenant(context.Context, string) (plan.Tenant, error) {
+	return plan.Tenant{}, directory.ErrNotFound
+}
+
+func (s *emptySource) Plan(context.Context, string) (*plan.Plan, error) {
+	return nil, directory.ErrNotFound
 }
 
 func TestGuessingCountsIPv6BySubnet(t *testing.T) {
