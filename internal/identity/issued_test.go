@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	mathrand "math/rand/v2"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -197,4 +198,24 @@ func FuzzNewKey(f *testing.F) {
 			t.Errorf("NewKey(%q, %q) = %q, which is none", source, env, key)
 		}
 	})
+}
+
+// The keys that docs/keys.md shows are keys.
+func TestKeysOfTheDocumentation(t *testing.T) {
+	page, err := os.ReadFile("../../docs/keys.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := scannable.FindAll(page, -1)
+	if len(keys) != 2 {
+		t.Errorf("%d keys found, want 2", len(keys))
+	}
+	for _, key := range keys {
+		if Mistyped(string(key)) {
+			t.Errorf("%s is mistyped", key)
+		}
+	}
+	if !bytes.Contains(page, []byte("`"+scannable.String()+"`")) {
+		t.Errorf("the page does not show the pattern %s", scannable)
+	}
 }

@@ -198,6 +198,8 @@ func (d *decoder) parseKeys(n *yaml.Node, what string, owners map[string]string)
 		case !ok:
 		case !identity.ValidKey(key):
 			d.errorf(e, "a key of %s is not 1 to %d visible ASCII characters", what, identity.MaxKeyLen)
+		case identity.Mistyped(key):
+			d.errorf(e, "a key of %s begins as those that Weir issues and has another checksum: it is mistyped, and would be refused", what)
 		case taken && owner == what:
 			d.errorf(e, "%s has this key twice", what)
 		case taken:

@@ -368,6 +368,18 @@ badCredentials: 60/m
 		},
 	},
 	{
+		name:  "mistyped key",
+		blind: true,
+		text: `
+plans: { p: { limits: [{ name: a, rate: 5/s }] } }
+tenants:
+  - { id: a, plan: p, keys: [weir_live_000000000000000000000030KECm, weir_live_000000000000000000000030KECn] }
+`,
+		want: []string{
+			`4:70: a key of tenant "a" begins as those that Weir issues and has another checksum: it is mistyped, and would be refused`,
+		},
+	},
+	{
 		name: "bad tenants",
 		text: `
 plans: { p: { limits: [{ name: a, rate: 5/s, description: "two\nlines" }] } }
