@@ -24,6 +24,11 @@ const (
 // and a proxy before it.
 func configured(t *testing.T) (*ddbstore.Config, *testengine.Proxy) {
 	t.Helper()
+	return configuredIn(t, region)
+}
+
+func configuredIn(t *testing.T, region string) (*ddbstore.Config, *testengine.Proxy) {
+	t.Helper()
 	e := testengine.Start(t)
 	if err := ddbstore.CreateTables(t.Context(), e.Client(region), t.Name()+"-buckets", t.Name()+"-config"); err != nil {
 		t.Fatal(err)

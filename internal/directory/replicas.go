@@ -1,0 +1,166 @@
+package directory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"weir/internal/breaker"
+	"weir/internal/plan"
+	"weir/pkg/ddbstore"
+)
+
+// Replica is the Source of one Region's replica of the config table.
+type Replica struct {
+	Region string
+	Source Source
+}
+
+// Replicas is a Source that reads in this Region, and in others only while this
+// one fails: in the order given, each with a deadline and a breaker of its own.
+// What a replica says is taken for the truth, that something does not exist
+// included; it may be as old as replication lags.
+type Replicas struct {
+	list []guarded
+}
+
+var _ Source = (*Replicas)(nil)
+
+type guarded struct {
+	Replica
+	breaker *breaker.Breaker
+}
+
+// RegionError says why the configuration could not be read in a Region.
+type RegionError struct {
+	Region string
+	Err    error
+}
+
+func (e *RegionError) Error() string { return e.Region + ": " + e.Err.Error() }
+
+func (e *RegionError) Unwrap() error { return e.Err }
+
+// UnreadableError says that the configuration could not be read anywhere.
+type UnreadableError struct {
+	Regions []*RegionError // in the order in which they were asked
+}
+
+// Error says why, for each Region.
+func (e *UnreadableError) Error() string {
+	var b strings.Builder
+	b.WriteString("directory: configuration not readable in any Region")
+	for _, r := range e.Regions {
+		fmt.Fprintf(&b, "; %v", r)
+	}
+	return b.String()
+}
+
+// Unwrap returns the RegionErrors.
+func (e *UnreadableError) Unwrap() []error {
+	all := make([]error, len(e.Regions))
+	for i, r := range e.Regions {
+		all[i] = r
+	}
+	return all
+}
+
+const (
+	// haste is the time below which a lookup asks this Region alone. Such a lookup
+	// refreshes what can be served as it is, and another Region is farther away
+	// than that.
+	haste = 100 * time.Millisecond
+
+	// readTime is what a lookup without a deadline may take.
+	readTime = time.Second
+
+	// replicaPause is longer than a store's: there are others to ask meanwhile.
+	replicaPause = time.Second
+)
+
+// NewReplicas returns a Source that reads from the first replica, and from the
+// others if it cannot. Outages are reported to log, slog.Default() if nil.
+func NewReplicas(log *slog.Logger, first Replica, others ...Replica) *Replicas {
+	r := &Replicas{}
+	for i, p := range append([]Replica{first}, others...) {
+		mode := "configuration is read in other Regions"
+		if i > 0 {
+			mode = "configuration is not read there"
+		}
+		r.list = append(r.list, guarded{p, breaker.New(breaker.Options{
+			Name:     "configuration in " + p.Region,
+			Mode:     mode,
+			Failures: 1, // there are others
+			Pause:    replicaPause,
+			Patience: haste,
+			Log:      log,
+		})})
+	}
+	return r
+}
+
+// Credential implements Source.
+func (r *Replicas) Credential(ctx context.Context, h Hash) (Credential, error) {
+	return read(ctx, r, h, Source.Credential)
+}
+
+// Tenant implements Source.
+func (r *Replicas) Tenant(ctx context.Context, id string) (plan.Tenant, error) {
+	return read(ctx, r, id, Source.Tenant)
+}
+
+// Plan implements Source.
+func (r *Replicas) Plan(ctx context.Context, name string) (*plan.Plan, error) {
+	return read(ctx, r, name, Source.Plan)
+}
+
+// read asks one Region after the other. The error is that of the first to answer,
+// that of ctx, or an *UnreadableError.
+func read[K, V any](ctx context.Context, r *Replicas, k K, get func(Source, context.Context, K) (V, error)) (V, error) {
+	list := r.list
+	left := timeLeft(ctx)
+	if left < haste {
+		list = list[:1]
+	}
+	var none V
+	var failed []*RegionError
+	for i, g := range list {
+		if i < len(list)-1 {
+			left /= 2 // the rest is for the others
+		}
+		v, err := ask(ctx, g, left, k, get)
+		switch {
+		case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, ErrInvalid):
+			return v, err
+		case ctx.Err() != nil:
+			return none, fmt.Errorf("%s: %w", g.Region, ctx.Err())
+		case errors.Is(err, context.DeadlineExceeded): // ours: the caller's has time left
+			err = fmt.Errorf("%w: no answer within %v", ddbstore.ErrUnavailable, left)
+		}
+		failed = append(failed, &RegionError{g.Region, err})
+		left = timeLeft(ctx)
+	}
+	return none, &UnreadableError{failed}
+}
+
+// ask asks one Region for at most d.
+func ask[K, V any](ctx context.Context, g guarded, d time.Duration, k K, get func(Source, context.Context, K) (V, error)) (v V, err error) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	err = g.breaker.Do(ctx, func() error {
+		v, err = get(g.Source, ctx, k)
+		return err
+	})
+	return v, err
+}
+
+func timeLeft(ctx context.Context) time.Duration {
+	t, ok := ctx.Deadline()
+	if !ok {
+		return readTime
+	}
+	return time.Until(t)
+}
