@@ -5,6 +5,10 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"weir/internal/breaker"
 	"weir/internal/directory"
 	"weir/internal/limiter"
 	"weir/internal/memstore"
@@ -34,15 +38,42 @@ func openDynamoDB(s settings.Settings, log *slog.Logger) (backend, error) {
 		return backend{}, err
 	}
 	client := ddbstore.NewClient(cfg)
-	source := directory.FromTable(ddbstore.NewConfig(client, s.ConfigTable))
+	guard := func(name string, store limiter.Store) limiter.Store {
+		return breaker.NewStore(store, breaker.Options{
+			Name:     name,
+			Mode:     "limits follow their failure policy",
+			Patience: s.StoreTimeout / 2,
+			Log:      log,
+		})
+	}
 	b := backend{
-		store:     ddbstore.New(client, s.BucketsTable, s.Region),
-		directory: directory.NewCached(source, directory.Options{Anonymous: s.Anonymous, Log: log}),
+		store:     guard("buckets", ddbstore.New(client, s.BucketsTable, s.Region)),
+		directory: directory.NewCached(configuration(s, cfg, client, log), directory.Options{Anonymous: s.Anonymous, Log: log}),
 	}
 	if s.StrictTable != "" {
-		b.strict = ddbstore.NewStrict(client, s.StrictTable)
+		b.strict = guard("strict buckets", ddbstore.NewStrict(client, s.StrictTable))
 	}
 	return b, nil
+}
+
+// configuration returns the config table, with its replicas in the other Regions
+// to fall back on.
+func configuration(s settings.Settings, cfg aws.Config, here *dynamodb.Client, log *slog.Logger) directory.Source {
+	first := directory.FromTable(ddbstore.NewConfig(here, s.ConfigTable))
+	var others []directory.Replica
+	for _, region := range s.Regions {
+		if region == s.Region {
+			continue
+		}
+		there := cfg.Copy()
+		there.Region = region
+		table := ddbstore.NewConfig(ddbstore.NewClient(there), s.ConfigTableIn(region))
+		others = append(others, directory.Replica{Region: region, Source: directory.FromTable(table)})
+	}
+	if len(others) == 0 {
+		return first
+	}
+	return directory.NewReplicas(log, directory.Replica{Region: s.Region, Source: first}, others...)
 }
 
 func openMemory(s settings.Settings) (backend, error) {

@@ -9,7 +9,8 @@
 //	WEIR_STRICT_TABLE     name or ARN of the table of strict limits, in every one of WEIR_REGIONS; default none, see docs/plans.md
 //	WEIR_ANONYMOUS_PLAN   plan of requests without a credential; default none, they are 401
 //	WEIR_PLANS            path of a plans file, with memory; default plans.yaml beside the executable
-//	WEIR_REGIONS          Regions that share the tables, with commas; default this one
+//	WEIR_REGIONS          Regions that share the tables, with commas; default this one. While this one's config table fails, the
+//	                      others' are read, in this order: nearest first
 //	WEIR_GRACE            how long Regions may not hear each other before that counts as a cut; default 5s
 //	WEIR_KEY_HEADER       request header of the API key; default x-api-key
 //	WEIR_HTTP_RESPONSE    simple (default) | iam, as the HTTP API's authorizer is set up
@@ -172,4 +173,15 @@ func (e *env) memory(s *Settings, executable string) {
 	if InLambda(e.get) {
 		e.problem("WEIR_STORE", "is memory in a deployed function, where every process would limit alone: set it to dynamodb")
 	}
+}
+
+// ConfigTableIn returns the config table of another of the Regions: the same name
+// or, if it is named by ARN, that of the replica there.
+func (s Settings) ConfigTableIn(region string) string {
+	part := strings.SplitN(s.ConfigTable, ":", 5) // arn, partition, service, Region, the rest
+	if len(part) < 5 {
+		return s.ConfigTable
+	}
+	part[3] = region
+	return strings.Join(part, ":")
 }

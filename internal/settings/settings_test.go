@@ -198,3 +198,14 @@ func TestInLambda(t *testing.T) {
 		}
 	}
 }
+
+func TestConfigTableIn(t *testing.T) {
+	for name, want := range map[string]string{
+		"weir-config": "weir-config",
+		"arn:aws:dynamodb:eu-west-1:123456789012:table/weir-config": "arn:aws:dynamodb:us-east-1:123456789012:table/weir-config",
+	} {
+		if got := (Settings{ConfigTable: name}).ConfigTableIn("us-east-1"); got != want {
+			t.Errorf("%s in us-east-1: got %s, want %s", name, got, want)
+		}
+	}
+}
