@@ -89,9 +89,32 @@ func TestProxy(t *testing.T) {
 	if p.Calls() == before {
 		t.Error("the lost request was not counted")
 	}
-	p.Set(nil)
+	p.Set(Reset)
+	if resp, err := get(); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("reset: %v, %v, want a reset connection", resp, err)
+	}
+	p.Set(EverySecond(Throttle))
+	for _, want := range []int{400, 200, 400} {
+		if resp, err := get(); err != nil || resp.StatusCode != want {
+			t.Errorf("every second throttled: %v, %v, want %d", resp, err, want)
+		}
+	}
+	p.Set(In("us-east-1", Throttle))
 	if resp, err := get(); err != nil || resp.StatusCode != 200 {
-		t.Errorf("after the fault: %v, %v, want 200", resp, err)
+		t.Errorf("fault of another Region: %v, %v, want 200", resp, err)
+	}
+	p.Set(Slow(time.Millisecond))
+	if resp, err := get(); err != nil || resp.StatusCode != 200 {
+		t.Errorf("slow: %v, %v, want 200", resp, err)
+	}
+	p.Set(nil)
+	p.Down()
+	if resp, err := get(); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("down: %v, %v, want a refused connection", resp, err)
+	}
+	p.Up(t)
+	if resp, err := get(); err != nil || resp.StatusCode != 200 {
+		t.Errorf("after the faults: %v, %v, want 200", resp, err)
 	}
 }
 

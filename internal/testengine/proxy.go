@@ -2,10 +2,12 @@ package testengine
 
 import (
 	"io"
+	"log"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,9 +15,13 @@ import (
 
 // Proxy stands in front of an Engine, counts what passes, and misbehaves when told.
 type Proxy struct {
-	server *httptest.Server
+	addr   string
+	engine http.Handler
 	calls  atomic.Int64
 	fault  atomic.Pointer[Fault]
+
+	mu     sync.Mutex
+	server *http.Server // nil while down
 }
 
 // Fault serves a request in the engine's place; next is the engine.
@@ -30,24 +36,15 @@ func (e *Engine) Proxy(tb testing.TB) *Proxy {
 	}
 	engine := httputil.NewSingleHostReverseProxy(u)
 	engine.Transport = &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 2 * time.Second}
-	p := &Proxy{}
-	p.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p.calls.Add(1)
-		if f := p.fault.Load(); f != nil && *f != nil {
-			(*f)(w, r, engine)
-			return
-		}
-		engine.ServeHTTP(w, r)
-	}))
-	tb.Cleanup(func() {
-		p.server.CloseClientConnections()
-		p.server.Close()
-	})
+	engine.ErrorLog = log.New(io.Discard, "", 0) // clients that give up are what tests are about
+	p := &Proxy{addr: "127.0.0.1:0", engine: engine}
+	p.Up(tb)
+	tb.Cleanup(p.Down)
 	return p
 }
 
 // Endpoint returns the proxy's URL.
-func (p *Proxy) Endpoint() string { return p.server.URL }
+func (p *Proxy) Endpoint() string { return "http://" + p.addr }
 
 // Calls returns how many requests have arrived.
 func (p *Proxy) Calls() int { return int(p.calls.Load()) }
@@ -55,33 +52,38 @@ func (p *Proxy) Calls() int { return int(p.calls.Load()) }
 // Set makes f serve all requests from now on; nil ends that.
 func (p *Proxy) Set(f Fault) { p.fault.Store(&f) }
 
-// Answer returns a Fault that answers with a DynamoDB error document, in place
-// of doing what was asked.
-func Answer(status int, body string) Fault {
-	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
-		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-		w.Header().Set("X-Amzn-Requestid", "FAULT")
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body)
+// Down resets every connection and refuses new ones.
+func (p *Proxy) Down() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.server != nil {
+		p.server.Close()
+		p.server = nil
 	}
 }
 
-// Throttle is DynamoDB's answer for a partition that gets too many writes.
-var Throttle = Answer(http.StatusBadRequest, `{
-	"__type": "com.amazonaws.dynamodb.v20120810#ThrottlingException",
-	"message": "Throughput exceeds the current capacity of one or more partitions.",
-	"throttlingReasons": [{"reason": "TableWriteKeyRangeThroughputExceeded", "resource": "arn:aws:dynamodb:us-east-1:000000000000:table/t"}]
-}`)
-
-// LoseAnswer does what was asked and closes the connection without a word.
-func LoseAnswer(_ http.ResponseWriter, r *http.Request, next http.Handler) {
-	next.ServeHTTP(httptest.NewRecorder(), r)
-	panic(http.ErrAbortHandler)
+// Up ends Down, at the same address.
+func (p *Proxy) Up(tb testing.TB) {
+	tb.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.server != nil {
+		return
+	}
+	l, err := net.Listen("tcp", p.addr)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p.addr = l.Addr().String()
+	p.server = &http.Server{Handler: http.HandlerFunc(p.serve), ReadHeaderTimeout: time.Minute}
+	go p.server.Serve(l) //nolint:errcheck // it ends with Down
 }
 
-// Stall does nothing until the client gives up.
-func Stall(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
-	_, _ = io.Copy(io.Discard, r.Body) // else the server does not notice that the client left
-	<-r.Context().Done()
-	panic(http.ErrAbortHandler)
+func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
+	p.calls.Add(1)
+	if f := p.fault.Load(); f != nil && *f != nil {
+		(*f)(w, r, p.engine)
+		return
+	}
+	p.engine.ServeHTTP(w, r)
 }
