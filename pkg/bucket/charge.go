@@ -1,9 +1,5 @@
 package bucket
 
-// EpochLength is how long an epoch lasts at least: a charge later than that
-// after the last Start opens a new one.
-const EpochLength = int64(1_000_000_000)
-
 // Charge asks for consumption to be added to one row, in one conditional write.
 type Charge struct {
 	Limit  Limit // not unlimited
@@ -72,6 +68,7 @@ func (c Charge) Apply(r Row, found bool) (Row, Status) {
 	}
 	if c.OpensEpoch(r, found) {
 		r.Epoch = Epoch{Start: c.Now, Spent: r.Spent}
+		r.Epochs[EpochSlot(c.Now)] = r.Epoch
 	}
 	r.TAT = add(c.Now, add(add(base, delta), c.Inc))
 	r.Spent += c.Tokens
@@ -80,6 +77,7 @@ func (c Charge) Apply(r Row, found bool) (Row, Status) {
 	if c.Fold != nil {
 		r.Fold++
 		r.Seen = c.Fold.Seen
+		r.Base = Base{TAT: r.TAT, Spent: r.Spent}
 	}
 	return r, Charged
 }

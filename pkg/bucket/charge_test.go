@@ -150,21 +150,30 @@ func TestApply(t *testing.T) {
 		{"a new epoch", base, true, Charge{Now: t0 + sec/2, Tokens: 1, Inc: T, Ver: 6},
 			with(func(r *Row) {
 				r.TAT, r.Spent, r.At, r.Epoch = t0+6*T, 21, t0+sec/2, Epoch{t0 + sec/2, 20}
+				r.Epochs[0] = r.Epoch
+			}), Charged},
+		{"a new epoch in the place of an old one", with(func(r *Row) { r.Epochs[0] = Epoch{t0 - 4*sec, 2} }), true,
+			Charge{Now: t0 + sec/2, Tokens: 1, Inc: T, Ver: 6},
+			with(func(r *Row) {
+				r.TAT, r.Spent, r.At, r.Epoch = t0+6*T, 21, t0+sec/2, Epoch{t0 + sec/2, 20}
+				r.Epochs[0] = r.Epoch
 			}), Charged},
 		{"no row", Row{Region: "a", TAT: t0 + 9*T, Spent: 5, Fold: 2}, false, Charge{Now: t0, Tokens: 1, Inc: T, Ver: 6},
-			Row{Region: "a", TAT: t0 + T, Spent: 1, At: t0, Epoch: Epoch{t0, 0}, Born: t0, Ver: 6}, Charged},
+			Row{Region: "a", TAT: t0 + T, Spent: 1, At: t0, Epoch: Epoch{t0, 0}, Epochs: [EpochsKept]Epoch{{t0, 0}}, Born: t0, Ver: 6}, Charged},
 		{"no row, refused", Row{Region: "a"}, false, Charge{Now: t0, Tokens: 11, Inc: 11 * T}, Row{Region: "a"}, Refused},
 		{"fold", base, true, Charge{Now: t0, Tokens: 1, Inc: T, Ver: 6, Fold: &Fold{From: 3, Delta: 2 * T, Seen: seen}},
-			with(func(r *Row) { r.TAT += 3 * T; r.Spent++; r.Fold = 4; r.Seen = seen }), Charged},
+			with(func(r *Row) { r.TAT += 3 * T; r.Spent++; r.Fold = 4; r.Seen = seen; r.Base = Base{t0 + 8*T, 21} }), Charged},
+		{"after a fold", with(func(r *Row) { r.Base = Base{t0 + 4*T, 19} }), true, Charge{Now: t0, Tokens: 1, Inc: T, Ver: 6},
+			with(func(r *Row) { r.TAT += T; r.Spent++; r.Base = Base{t0 + 4*T, 19} }), Charged},
 		{"fold on an idle row", with(func(r *Row) { r.TAT = 0 }), true,
 			Charge{Now: t0, Tokens: 1, Inc: T, Ver: 6, Fold: &Fold{From: 3, Delta: 2 * T, Seen: seen}},
-			with(func(r *Row) { r.TAT = t0 + 3*T; r.Spent++; r.Fold = 4; r.Seen = seen }), Charged},
+			with(func(r *Row) { r.TAT = t0 + 3*T; r.Spent++; r.Fold = 4; r.Seen = seen; r.Base = Base{t0 + 3*T, 21} }), Charged},
 		{"fold that leaves no room", base, true, Charge{Now: t0, Tokens: 1, Inc: T, Fold: &Fold{From: 3, Delta: 4*T + 1, Seen: seen}}, base, Refused},
 		{"fold of an older row", base, true, Charge{Now: t0, Tokens: 1, Inc: T, Fold: &Fold{From: 2, Seen: seen}}, base, Conflict},
 		{"fold without a row", Row{Region: "a"}, false, Charge{Now: t0, Tokens: 1, Inc: T, Fold: &Fold{From: 2, Seen: seen}}, Row{Region: "a"}, Conflict},
 		{"a conflict comes before a refusal", base, true, Charge{Now: t0, Tokens: 11, Inc: 11 * T, Fold: &Fold{From: 2, Seen: seen}}, base, Conflict},
 		{"a negative delta is none", base, true, Charge{Now: t0, Tokens: 1, Inc: T, Ver: 6, Fold: &Fold{From: 3, Delta: -T, Seen: seen}},
-			with(func(r *Row) { r.TAT += T; r.Spent++; r.Fold = 4; r.Seen = seen }), Charged},
+			with(func(r *Row) { r.TAT += T; r.Spent++; r.Fold = 4; r.Seen = seen; r.Base = Base{t0 + 6*T, 21} }), Charged},
 		{"a delta beyond int64", base, true, Charge{Now: t0, Tokens: 1, Inc: T, Fold: &Fold{From: 3, Delta: math.MaxInt64, Seen: seen}}, base, Refused},
 		{"a TAT beyond int64", with(func(r *Row) { r.TAT = math.MaxInt64 }), true, Charge{Now: -t0, Tokens: 1, Inc: T},
 			with(func(r *Row) { r.TAT = math.MaxInt64 }), Refused},

@@ -115,7 +115,7 @@ func (s *Store) update(key string, c bucket.Charge, f form) *dynamodb.UpdateItem
 		Key:                                 primaryKey(bucketKey(key), s.row),
 		UpdateExpression:                    &e.update,
 		ConditionExpression:                 &e.condition,
-		ExpressionAttributeNames:            aliases,
+		ExpressionAttributeNames:            f.names(c.Now),
 		ExpressionAttributeValues:           f.values(c),
 		ReturnValues:                        types.ReturnValueAllNew,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,

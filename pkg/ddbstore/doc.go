@@ -14,6 +14,9 @@
 //	spent  N   tokens charged since born
 //	at     N   time of the last charge, ns
 //	es, ep N   start of the current epoch, ns, and spent as it was then
+//	s0, c0 N   the same of the last epoch that began in a second divisible by 4,
+//	.. s3, c3  or with that remainder: bucket.EpochSlot
+//	bt, bs N   tat and spent right after the last fold; absent before the first
 //	seen   M   Region -> [born, spent, at] of its row as last folded into tat
 //	fold   N   number of folds; absent is 0
 //	born   N   when the row was created, ns
@@ -27,8 +30,12 @@
 //	busy  SET tat = tat + :inc   IF tat > :now AND tat <= :now + tau - :inc
 //	idle  SET tat = :now + :inc  IF attribute_not_exists(tat) OR tat <= :now
 //
-//	each, in an epoch that is over   ..., es = :now, ep = spent   IF es <= :now - 1 s
-//	each, in one that is not                                      IF es >  :now - 1 s
+//	each, in an epoch that is over   ..., es = #s = :now, ep = #c = spent   IF es <= :now - 1 s
+//	each, in one that is not                                                IF es >  :now - 1 s
+//
+// A fold sets bt and bs beside fold and seen. What an item lacks of all this
+// reads as 0, so one written before there were slots or a base is charged like
+// any other and gets them as it goes.
 //
 // For one row and time exactly one form applies, or none if the bucket holds too
 // little. The caller's Known row says which to try. A failed condition returns
@@ -107,8 +114,9 @@
 //
 // docs/cost.md has what was measured, case by case, in one Region and in three.
 //
-// A row takes about 150 bytes, its key, and 50 for every Region it has seen, so
-// it stays below 1 KB with ten Regions. One item takes 1,000 writes a second and
+// A row takes about 190 bytes, its key, and 50 for every Region it has seen: with
+// a key of 40 bytes some 230 in one Region, 450 in five and 690 in ten, so that a
+// write is one unit (TestRowFitsAUnit). One item takes 1,000 writes a second and
 // no more, failed ones included; callers charge for many requests at once and do
 // not repeat refusals.
 //

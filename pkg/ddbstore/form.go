@@ -1,6 +1,8 @@
 package ddbstore
 
 import (
+	"maps"
+
 	"weir/pkg/bucket"
 )
 
@@ -39,9 +41,6 @@ var expressions = func() map[form]*expression {
 	return m
 }()
 
-// aliases are the names of attributes that are reserved words.
-var aliases = map[string]string{"#at": attrAt, "#ttl": attrTTL}
-
 func (f form) expression() *expression {
 	// What is on the right of a SET is as it was before the update.
 	update := "SET spent = if_not_exists(spent, :zero) + :n, #at = :now, ver = :ver, #ttl = :ttl"
@@ -54,17 +53,23 @@ func (f form) expression() *expression {
 		condition = "(attribute_not_exists(tat) OR tat <= :now)"
 	}
 	if f.open {
-		update += ", es = :now, ep = if_not_exists(spent, :zero)"
+		update += ", es = :now, #s = :now, ep = if_not_exists(spent, :zero), #c = if_not_exists(spent, :zero)"
 		condition += " AND (attribute_not_exists(es) OR es <= :edge)"
 	} else {
 		condition += " AND es > :edge"
 	}
+	if f.fold != noFold {
+		update += ", fold = :fold, seen = :seen, bs = if_not_exists(spent, :zero) + :n"
+		if f.busy {
+			update += ", bt = tat + :inc"
+		} else {
+			update += ", bt = :tat"
+		}
+	}
 	switch f.fold {
 	case firstFold:
-		update += ", fold = :fold, seen = :seen"
 		condition += " AND (attribute_not_exists(fold) OR fold = :from)"
 	case nextFold:
-		update += ", fold = :fold, seen = :seen"
 		condition += " AND fold = :from"
 	}
 	return &expression{update, condition}
@@ -81,6 +86,26 @@ func formOf(c bucket.Charge, r bucket.Row, found bool) form {
 	}
 	return f
 }
+
+// names returns the names that form f has placeholders for at the given time.
+func (f form) names(now int64) map[string]string {
+	if f.open {
+		return openNames[bucket.EpochSlot(now)]
+	}
+	return reserved
+}
+
+// reserved are the attributes whose names are reserved words.
+var reserved = map[string]string{"#at": attrAt, "#ttl": attrTTL}
+
+// openNames are the names of a charge that opens an epoch, by its slot.
+var openNames = func() (names [bucket.EpochsKept]map[string]string) {
+	for slot, name := range attrEpochs {
+		names[slot] = maps.Clone(reserved)
+		names[slot]["#s"], names[slot]["#c"] = name.start, name.spent
+	}
+	return names
+}()
 
 // values returns the values of a charge for form f. It requires that the charge
 // fits an empty bucket.

@@ -27,7 +27,7 @@ func TestFormsUseTheirValues(t *testing.T) {
 		used := placeholder.FindAllString(e.update+" "+e.condition, -1)
 		slices.Sort(used)
 		used = slices.Compact(used)
-		given := append(slices.Collect(maps.Keys(f.values(c))), slices.Collect(maps.Keys(aliases))...)
+		given := append(slices.Collect(maps.Keys(f.values(c))), slices.Collect(maps.Keys(f.names(c.Now)))...)
 		slices.Sort(given)
 		if !slices.Equal(used, given) {
 			t.Errorf("%+v uses %v, is given %v", f, used, given)

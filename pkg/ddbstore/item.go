@@ -19,12 +19,17 @@ const (
 	attrAt         = "at"
 	attrEpochStart = "es"
 	attrEpochSpent = "ep"
+	attrBaseTAT    = "bt" // absent until the first fold
+	attrBaseSpent  = "bs"
 	attrSeen       = "seen" // map: Region -> list of born, spent, at
 	attrFold       = "fold" // absent is 0
 	attrBorn       = "born"
 	attrVer        = "ver"
 	attrTTL        = "ttl" // seconds since the Unix epoch
 )
+
+// attrEpochs are the attributes of a row's last epochs, by slot.
+var attrEpochs = [bucket.EpochsKept]struct{ start, spent string }{{"s0", "c0"}, {"s1", "c1"}, {"s2", "c2"}, {"s3", "c3"}}
 
 // rowOf decodes a row. Absent attributes are zero.
 func rowOf(it item) (bucket.Row, error) {
@@ -35,7 +40,9 @@ func rowOf(it item) (bucket.Row, error) {
 		Spent:  d.number(attrSpent),
 		At:     d.number(attrAt),
 		Epoch:  bucket.Epoch{Start: d.number(attrEpochStart), Spent: d.number(attrEpochSpent)},
+		Epochs: d.epochs(),
 		Seen:   d.seen(attrSeen),
+		Base:   bucket.Base{TAT: d.number(attrBaseTAT), Spent: d.number(attrBaseSpent)},
 		Fold:   d.number(attrFold),
 		Born:   d.number(attrBorn),
 		Ver:    d.number(attrVer),
@@ -92,6 +99,13 @@ func (d *decoder) text(name string) string {
 		d.fail(name, v)
 		return ""
 	}
+}
+
+func (d *decoder) epochs() (epochs [bucket.EpochsKept]bucket.Epoch) {
+	for slot, name := range attrEpochs {
+		epochs[slot] = bucket.Epoch{Start: d.number(name.start), Spent: d.number(name.spent)}
+	}
+	return epochs
 }
 
 func (d *decoder) seen(name string) map[string]bucket.Seen {
