@@ -1,0 +1,119 @@
+package faults_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"weir/internal/testengine"
+)
+
+// policy is the failure policy of the limit.
+type policy struct {
+	name   string
+	fields string // of the limit, beside its rate and burst
+	blind  []code // what may be answered while the store cannot tell
+}
+
+var allow = policy{name: "allow", blind: []code{unchecked}}
+
+// leases is how long a process may answer from tokens that it has charged before
+// the store broke.
+const leases = 2 * time.Second
+
+// recovery is by when everything is as before.
+const recovery = 2 * time.Second
+
+// fault is a way in which a store breaks.
+type fault struct {
+	name    string
+	lasts   time.Duration
+	begin   func(*testengine.Proxy)
+	end     func(*testing.T, *testengine.Proxy)
+	partial bool // the store still answers some
+}
+
+func faults() []fault {
+	set := func(f testengine.Fault) func(*testengine.Proxy) {
+		return func(p *testengine.Proxy) { p.Set(f) }
+	}
+	unset := func(_ *testing.T, p *testengine.Proxy) { p.Set(nil) }
+	return []fault{
+		{name: "latency of 5 s", lasts: 3 * time.Second, begin: set(testengine.Slow(5 * time.Second)), end: unset},
+		{name: "connections reset", lasts: 3 * time.Second, begin: set(testengine.Reset), end: unset},
+		{name: "half throttled", lasts: 3 * time.Second, begin: set(testengine.EverySecond(testengine.Throttle)), end: unset, partial: true},
+		{name: "gone", lasts: *outage, begin: (*testengine.Proxy).Down, end: func(t *testing.T, p *testengine.Proxy) { p.Up(t) }},
+		{name: "slow, then back", lasts: 3 * time.Second, begin: set(testengine.Slow(3 * deadline)), end: unset},
+	}
+}
+
+func TestFault(t *testing.T) {
+	for _, p := range []policy{allow} {
+		for _, fa := range faults() {
+			t.Run(fa.name+"/"+p.name, func(t *testing.T) { testFault(t, fa, p) })
+		}
+	}
+}
+
+func testFault(t *testing.T, fa fault, p policy) {
+	f := start(t, p)
+	if _, ok := f.until(10 * time.Second); !ok { // a lookup and a first charge, on a machine that may be busy
+		t.Fatalf("no answer from the bucket before the fault\n%s", f.Log())
+	}
+
+	fa.begin(f.proxy)
+	r := f.traffic(fa.lasts)
+	fa.end(t, f.proxy)
+
+	took, ok := f.until(2 * recovery)
+	if !ok || took > recovery {
+		t.Errorf("the first answer from the bucket came %v after the store was back, want it within %v", ms(took), recovery)
+	}
+	t.Logf("back after %v", ms(took))
+	r.within(t, deadline)
+	if fa.partial {
+		halfBlind(t, f, r, p)
+	} else {
+		blind(t, f, r, p)
+	}
+	f.drain()
+	f.accounts()
+}
+
+// blind checks answers while nothing can be told: by the policy, once leases have
+// ended.
+func blind(t *testing.T, f *function, r record, p policy) {
+	t.Helper()
+	late := r.count(leases, ok, unchecked, rateLimited, unavailable)
+	if got := r.count(leases, p.blind...); got != late || late == 0 {
+		t.Errorf("%d of %d answers are by the policy (%v)", got, late, p.blind)
+	}
+	for _, line := range []string{"store does not answer", "store answers again"} {
+		if n := strings.Count(f.Log(), `"`+line+`"`); n != 1 {
+			t.Errorf("the log says %d times %q, want once\n%s", n, line, f.Log())
+		}
+	}
+}
+
+// halfBlind checks answers while some can be told: the limit goes on.
+func halfBlind(t *testing.T, f *function, r record, p policy) {
+	t.Helper()
+	checked, blind := r.count(0, ok), r.count(0, p.blind...)
+	if n := len(r.samples); checked < n/4 || checked+blind != n {
+		t.Errorf("%d of %d answers are from the bucket and %d by the policy, want at least a quarter and the rest", checked, n, blind)
+	}
+	if strings.Contains(f.Log(), "store does not answer") {
+		t.Errorf("a store that throttles is taken for one that does not answer\n%s", f.Log())
+	}
+}
+
+// accounts checks that what was answered from the bucket is in the bucket's books.
+func (f *function) accounts() {
+	f.t.Helper()
+	spent := f.spent()
+	f.t.Logf("%d admitted from the bucket and %d by policy, %d refused by the bucket and %d by policy; %d tokens charged",
+		f.answers[ok], f.answers[unchecked], f.answers[rateLimited], f.answers[unavailable], spent)
+	if f.answers[ok] > spent || spent > burst {
+		f.t.Errorf("%d admitted from a bucket of %d, with %d charged", f.answers[ok], burst, spent)
+	}
+}
