@@ -76,7 +76,7 @@ func (f *simFlags) register(cmd *cobra.Command, s *sim.Scenario) {
 	fs.StringVar(&f.length, "for", "2m", "simulated time")
 	fs.StringArrayVar(&f.cuts, "cut", nil, "FROM-TO or FROM-TO@REGION: replication stands still; repeatable")
 	fs.StringVar(&f.skew, "skew", "", "clock error by Region, e.g. 3s,0,-1s")
-	fs.IntVar(&s.Processes, "processes", s.Processes, "processes per Region, 1 to 1000")
+	fs.IntVar(&s.Processes, "processes", s.Processes, "processes per Region, with leases; 0 is one that charges token by token")
 	fs.BoolVar(&s.Zipf, "zipf", false, "divide traffic among processes by 1/rank, not evenly")
 	fs.Uint64Var(&s.Seed, "seed", s.Seed, "seed of everything random")
 	fs.StringVar(&f.policy, "policy", string(s.Policy), "weir, alone, lww or share")

@@ -41,54 +41,63 @@ type entry struct {
 	denyUntil   int64 // refusal memory
 	refusedAt   int64
 
-	call    *call // the store call in flight
-	waiting int64 // tokens wanted by requests that wait for it
-}
+	busy  bool      // a store call is in flight
+	queue []*waiter // requests that wait for it, in their order
 
-// call is a store call that several requests may wait for.
-type call struct {
-	done chan struct{}
-	err  error // set before done is closed
+	ripe    int64 // when the last token of the lease is there; see ripeIn
+	first   int64 // tokens spent before the bucket was known, not charged yet
+	strict  bool  // the bucket is in the strict store
+	offline int64 // TAT of this process's own count, while the store cannot tell
+	wasted  int64 // write units spent on refusals
 }
 
 // local decides c from memory alone. Its Result is complete unless the verdict
 // is ask.
-func (l *Limiter) local(now int64, c *Check) (Result, verdict) {
-	r := Result{Name: c.Name, Limit: c.Limit, FromMemory: true}
+func (l *Limiter) local(now int64, c *Check, most int64) (Result, verdict) {
+	r := Result{Name: c.Name, Limit: c.Limit, FromMemory: true, Mode: c.Mode}
 	switch {
-	case c.Limit.IsUnlimited():
+	case c.Mode == Off || c.Limit.IsUnlimited():
 		r.Allowed, r.Remaining = true, c.Limit.Remaining(0, now)
 		return r, allow
 	case c.Limit.IsZero() || c.Cost > c.Limit.Burst():
 		r.Wait = bucket.Never
 		return r, refuse
 	}
-	e := l.table.get(c.Key)
-	e.mu.Lock()
+	e, _ := l.table.lock(c.Key, now)
 	defer e.mu.Unlock()
 	e.demand.add(now, c.Cost)
-	return r, e.local(now, c, &r)
+	return r, e.local(now, c, &r, most)
 }
 
 // local fills r from what is known; e.mu is held.
-func (e *entry) local(now int64, c *Check, r *Result) verdict {
+func (e *entry) local(now int64, c *Check, r *Result, most int64) verdict {
 	e.adopt(c)
-	if c.Cost > 0 && e.credit >= c.Cost && now < e.creditUntil {
-		e.credit -= c.Cost
-		e.describe(now, c, r, true)
-		return allow
-	}
-	if now < e.denyUntil {
-		e.describe(now, c, r, false)
-		r.Wait = max(r.Wait, 1) // a token may be there by now; the next lease is not
-		return refuse
-	}
 	if c.Cost == 0 { // takes nothing, so nothing need be written
 		e.describe(now, c, r, true)
 		if w := c.Limit.Wait(e.tat, now, 0); w > 0 {
 			r.Allowed, r.Wait = false, w
 			return refuse
 		}
+		return allow
+	}
+	reach := patienceOf(c, most)
+	if e.credit >= c.Cost && now < e.creditUntil {
+		if held := e.ripeIn(now, c.Limit, c.Cost); held <= reach {
+			e.credit -= c.Cost
+			e.describe(now, c, r, true)
+			r.Hold = time.Duration(held)
+			return allow
+		}
+	}
+	if now < e.denyUntil && int64(c.Limit.Wait(e.tat, now, c.Cost)) >= reach {
+		e.describe(now, c, r, false)
+		r.Wait = max(r.Wait, 1) // a token may be there by now; the next lease is not
+		return refuse
+	}
+	if !e.known && e.first+c.Cost <= c.Initial {
+		e.first += c.Cost
+		e.describe(now, c, r, true)
+		r.Remaining -= e.first
 		return allow
 	}
 	return ask
@@ -100,7 +109,7 @@ func (e *entry) adopt(c *Check) {
 		return
 	}
 	e.limit, e.ver = c.Limit, c.Ver
-	e.paid, e.denyUntil = 0, 0
+	e.paid, e.denyUntil, e.offline = 0, 0, 0
 }
 
 // describe fills r from the level last known; e.mu is held.
@@ -114,10 +123,9 @@ func (e *entry) describe(now int64, c *Check, r *Result, allowed bool) {
 	}
 }
 
-// handBack puts tokens of a refused request back into the process's lease.
+// handBack puts tokens of a refused request back into the process's lease; e.mu
+// is held.
 func (e *entry) handBack(now int64, c *Check, r *Result) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	e.lend(now, c.Cost, 2*horizonTight)
 	e.describe(now, c, r, true)
 }

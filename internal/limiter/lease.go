@@ -10,19 +10,19 @@ const (
 	// A lease covers this process's own demand for a horizon: horizonTight while
 	// the bucket is nearly empty, when tokens held here are tokens refused
 	// elsewhere, growing to horizonFull while it is full.
-	horizonTight = int64(350 * time.Millisecond)
-	horizonFull  = int64(1500 * time.Millisecond)
+	horizonTight = int64(400 * time.Millisecond)
+	horizonFull  = int64(2500 * time.Millisecond)
 
 	// A lease is at most a leaseShare of the burst; of a bucket that refills
 	// slowly, where a lease that expires unspent is missed for long, at most what
 	// refills in leaseRefill, or a slowShare of the burst.
-	leaseShare  = 8
+	leaseShare  = 12
 	slowShare   = 128
 	leaseRefill = 2 * int64(time.Second)
 
 	// leaseLife is for how many horizons a lease may be spent. It is paid for, so
 	// late spending admits no more in the long run, but it does so later.
-	leaseLife = 4
+	leaseLife = 2
 
 	// For scarceFor after a refusal a process does not chase single tokens: less
 	// than a worthwhile part of a lease is not worth a write.
@@ -97,9 +97,14 @@ func (e *entry) spendable(now int64) int64 {
 // scarce reports whether the bucket refused this process lately.
 func (e *entry) scarce(now int64) bool { return now-e.refusedAt < scarceFor }
 
-// won notes that tokens were charged, for the pace of further tries.
+// won notes that tokens were charged, for the pace of further tries: how long it
+// takes to win some only says something while they are scarce.
 func (e *entry) won(now int64) {
-	e.gap += (min(now-e.wonAt, 8*scarceFor) - e.gap) / 4
+	if e.scarce(now) {
+		e.gap += (now - e.wonAt - e.gap) / 4
+	} else {
+		e.gap = 0
+	}
 	e.wonAt = now
 }
 

@@ -99,17 +99,17 @@ func TestSlowBucketsAreNotStranded(t *testing.T) {
 	}
 }
 
-// In a flood the store is asked about once in a thousand refusals and less, and
+// In a flood the store is asked less than once in 300 refusals, and
 // what refills is still admitted.
 func TestFloodCostsNothing(t *testing.T) {
 	store := &counting{Store: memstore.New("r")}
 	l := mustLimit(t, 100, time.Second, 100)
-	n := drive(processes(store, 4), start, start+10*second, ms/20, check("api", l, 1))
-	const requests = 200_000
-	if most := l.Burst() + l.Tokens(10*second); int64(n) > most || int64(n) < most*98/100 {
+	n := drive(processes(store, 4), start, start+30*second, ms/10, check("api", l, 1))
+	const requests = 300_000
+	if most := l.Burst() + l.Tokens(30*second); int64(n) > most || int64(n) < most*98/100 {
 		t.Errorf("%d admitted, want 98 to 100 %% of %d", n, most)
 	}
-	if calls := store.charges.Load(); calls > requests/500 {
+	if calls := store.charges.Load(); calls > requests/300 {
 		t.Errorf("%d calls for %d requests, of which %d were refused", calls, requests, requests-n)
 	}
 }

@@ -26,8 +26,30 @@ type Check struct {
 	Ver   int64 // version of the plan the limit is from
 
 	Consistency Consistency
-	Share       bool // while other Regions cannot be heard, admit only this Region's share
+	Share       bool          // while other Regions cannot be heard, admit only this Region's share
+	Hold        time.Duration // how long a request may wait for its token instead of being refused
+	Initial     int64         // tokens that a process which never saw the bucket may spend before it charges them
+	Mode        Mode
+	OnError     OnError
 }
+
+// Mode says what becomes of a limit's refusals.
+type Mode int
+
+const (
+	Enforce Mode = iota
+	Shadow       // decide and count as if enforced, refuse nothing
+	Off          // do not even count
+)
+
+// OnError says what becomes of a request while the store cannot tell.
+type OnError int
+
+const (
+	Admit      OnError = iota // let it pass
+	AdmitLocal                // hold this process to its part of the limit, by its own count
+	Deny                      // refuse it
+)
 
 // Consistency says among whom a limit is one.
 type Consistency int
@@ -45,16 +67,21 @@ type Result struct {
 	Allowed    bool
 	FromMemory bool          // decided without the store
 	Unknown    bool          // the store could not tell; Remaining is -1
+	Mode       Mode          // of the Check: a Shadow that is not Allowed refuses nothing
 	Remaining  int64         // whole tokens left; -1 if unknown
 	Wait       time.Duration // until it would be allowed; 0 if it was, may be bucket.Never
 	Full       time.Duration // until the bucket is full again
+	Hold       time.Duration // that the request was held for its token
+	Calls      int           // of the store, for this request
+	Units      float64       // write units they were billed for
 }
 
-// Decision is the answer for a request: allowed only if every Check allows it.
+// Decision is the answer for a request: allowed only if every enforced Check
+// allows it.
 type Decision struct {
 	Allowed  bool
 	Results  []Result // in the order of the Checks
-	Tightest int      // index into Results of the one to report; -1 if there are none
+	Tightest int      // index into Results of the enforced one to report; -1 if there are none
 }
 
 // DefaultTimeout bounds the store work of one request.
@@ -70,23 +97,41 @@ type Options struct {
 	Grace   time.Duration // see bucket.Merge; DefaultGrace if 0
 	Strict  Store         // of Strict limits; where nil they are Regional
 	Serial  bool          // do everything on the calling goroutine, for simulation
+	NoLease bool          // charge no more than requests ask for
+
+	// MaxBuckets is how many buckets are kept in mind; DefaultMaxBuckets if 0.
+	MaxBuckets int
+
+	// Processes is how many processes serve, about, in all Regions: while the
+	// store cannot tell, an AdmitLocal limit admits one part in Processes here.
+	// DefaultProcesses if 0.
+	Processes int64
+
+	// Sleep holds a request for d, or until ctx is done; a timer if nil.
+	Sleep func(ctx context.Context, d time.Duration) error
 }
+
+// DefaultProcesses is for Options.Processes.
+const DefaultProcesses = 10
 
 // DefaultGrace is four times the replication lag that is worth an alarm.
 const DefaultGrace = 5 * time.Second
 
 // Limiter decides against buckets kept in a Store. It is safe for concurrent use.
 type Limiter struct {
-	store   Store
-	timeout time.Duration
-	rand    func() float64
-	table   *table
+	store     Store
+	timeout   time.Duration
+	rand      func() float64
+	table     *table
+	processes int64
+	sleep     func(ctx context.Context, d time.Duration) error
 
 	region   string
 	regions  int
 	grace    int64
 	strict   Store
 	serial   bool
+	noLease  bool
 	presence *presence
 	skew     atomic.Int64 // largest clock difference seen, ns
 }
@@ -94,15 +139,21 @@ type Limiter struct {
 // New returns a Limiter on store s.
 func New(s Store, o Options) *Limiter {
 	l := &Limiter{
-		store: s, timeout: o.Timeout, rand: o.Rand, table: newTable(),
-		region: o.Region, regions: o.Regions, grace: int64(o.Grace), strict: o.Strict, serial: o.Serial,
-		presence: newPresence(),
+		store: s, timeout: o.Timeout, rand: o.Rand, table: newTableOf(o.MaxBuckets, o.Regions),
+		region: o.Region, regions: o.Regions, grace: int64(o.Grace), strict: o.Strict, serial: o.Serial, noLease: o.NoLease,
+		presence: newPresence(), processes: o.Processes, sleep: o.Sleep,
 	}
 	if l.grace <= 0 {
 		l.grace = int64(DefaultGrace)
 	}
 	if l.timeout <= 0 {
 		l.timeout = DefaultTimeout
+	}
+	if l.processes <= 0 {
+		l.processes = DefaultProcesses
+	}
+	if l.sleep == nil {
+		l.sleep = sleep
 	}
 	if l.rand == nil {
 		l.rand = rand.Float64
@@ -127,21 +178,26 @@ func (l *Limiter) Decide(ctx context.Context, now int64, checks []Check) Decisio
 func (l *Limiter) DecideInto(ctx context.Context, now int64, checks []Check, buf []Result) Decision {
 	results := buf[:0]
 	asks, refused := 0, false
+	most := l.longest(ctx, now)
 	for i := range checks {
-		r, verdict := l.local(now, &checks[i])
+		c := &checks[i]
+		r, verdict := l.local(now, c, most)
 		results = append(results, r)
-		switch verdict {
-		case ask:
+		switch {
+		case verdict == ask:
 			asks++
-		case refuse:
+		case verdict == refuse && c.Mode == Enforce:
 			refused = true
 		}
 	}
 	if asks > 0 && !refused {
-		l.remote(ctx, now, checks, results)
+		l.remote(ctx, now, checks, results, most)
 		for i := range results {
-			refused = refused || !results[i].Allowed
+			refused = refused || !results[i].Allowed && checks[i].Mode == Enforce
 		}
+	}
+	if !refused {
+		refused = l.hold(ctx, results) != nil
 	}
 	if refused {
 		l.handBack(now, checks, results)
@@ -152,36 +208,38 @@ func (l *Limiter) DecideInto(ctx context.Context, now int64, checks []Check, buf
 // handBack returns the tokens that a refused request took from other limits.
 func (l *Limiter) handBack(now int64, checks []Check, results []Result) {
 	for i := range results {
-		c := &checks[i]
-		if results[i].Allowed && !results[i].Unknown && c.Cost > 0 && !c.Limit.IsUnlimited() {
-			l.table.get(c.Key).handBack(now, c, &results[i])
+		c, r := &checks[i], &results[i]
+		if r.Allowed && !r.Unknown && c.Cost > 0 && c.Mode != Off && !c.Limit.IsUnlimited() {
+			e, _ := l.table.lock(c.Key, now)
+			e.handBack(now, c, r)
+			e.mu.Unlock()
 		}
 	}
 }
 
-// tightest returns the index of the result to report: of refusals the one that
-// lasts longest, else the one with the fewest tokens left. A limit nothing is
-// known about counts as the tightest of those that allow.
+// tightest returns the index of the enforced result to report: of refusals the
+// one that lasts longest, else the one with the fewest tokens left. A limit
+// nothing is known about counts as the tightest of those that allow.
 func tightest(results []Result) int {
 	best := -1
 	for i := range results {
-		if best < 0 {
-			best = i
+		r := &results[i]
+		if r.Mode != Enforce {
 			continue
 		}
-		a, b := &results[i], &results[best]
-		switch {
-		case a.Allowed != b.Allowed:
-			if !a.Allowed {
-				best = i
-			}
-		case !a.Allowed:
-			if a.Wait > b.Wait {
-				best = i
-			}
-		case a.Remaining < b.Remaining:
+		if best < 0 || tighter(r, &results[best]) {
 			best = i
 		}
 	}
 	return best
+}
+
+func tighter(a, b *Result) bool {
+	switch {
+	case a.Allowed != b.Allowed:
+		return !a.Allowed
+	case !a.Allowed:
+		return a.Wait > b.Wait
+	}
+	return a.Remaining < b.Remaining
 }

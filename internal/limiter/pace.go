@@ -14,7 +14,7 @@ const (
 
 	// Expected spend counts fully once the bucket is paceFull full of spend that
 	// is visible, and not at all below paceFrom.
-	paceFrom, paceFull = 0.7, 0.9
+	paceFrom, paceFull = 0.8, 1.0
 )
 
 // pace estimates what other Regions have spent that cannot be seen yet. When a

@@ -11,26 +11,23 @@ const (
 	// refreshEvery is how old the rows of other Regions may be before they are
 	// read again, beside a charge. A second would do for the long-run rate, but
 	// what arrives in lumps of a second refuses falsely near the limit.
-	refreshEvery = int64(250 * time.Millisecond)
+	refreshEvery = int64(280 * time.Millisecond)
 
 	// calmEvery is how old they may be while the bucket is fuller than half. What
 	// other processes of this Region folded meanwhile comes with every charge.
+	calmAsks  = 3
 	calmEvery = 4 * refreshEvery
 
 	// uselessAfter is how old they may be before a charge waits for new ones; at a
 	// scarce bucket, where most tries are refused by them, that is refreshEvery.
 	uselessAfter = 4 * refreshEvery
-
-	// foldEvery is how far this Region's row may lag behind the others while the
-	// bucket is fuller than half. What is not folded counts all the same, by
-	// Merge; but of two processes that fold at once one must try again.
-	foldEvery = 0 * refreshEvery
 )
 
 // peers is what a process knows of the other Regions' rows of one bucket.
 type peers struct {
 	rows []bucket.Row
 	at   int64 // when they were read
+	asks int   // charges since then
 	pace pace
 }
 
@@ -73,27 +70,13 @@ func (e *entry) rowsAge(now int64) (age, due, useless int64) {
 		return -1, 0, 0
 	case e.scarce(now):
 		due, useless = refreshEvery, refreshEvery
-	case 4*e.limit.Remaining(e.tat, now) >= 3*e.limit.Burst():
+	case 4*e.limit.Remaining(e.tat, now) >= 3*e.limit.Burst() && e.peers.asks < calmAsks:
 		due, useless = calmEvery, calmEvery
 	default:
 		due, useless = refreshEvery, uselessAfter
 	}
+	e.peers.asks++
 	return now - e.peers.at, due, useless
-}
-
-// overdue reports whether this Region's row should take over what others spent
-// even if it makes no difference yet; e.mu is held.
-func (e *entry) overdue() bool {
-	if e.peers == nil {
-		return false
-	}
-	for i := range e.peers.rows {
-		p := &e.peers.rows[i]
-		if s := e.row.Seen[p.Region]; s.Born != p.Born || p.At-s.At >= foldEvery {
-			return true
-		}
-	}
-	return false
 }
 
 // learn takes over rows that were read at now.
@@ -105,6 +88,7 @@ func (e *entry) learn(now int64, region string, rows []bucket.Row) {
 		p = &peers{}
 		e.peers = p
 	}
+	p.asks = 0
 	p.at, p.rows = now, make([]bucket.Row, 0, len(rows))
 	for _, row := range rows {
 		switch {

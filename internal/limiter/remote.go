@@ -3,6 +3,7 @@ package limiter
 import (
 	"context"
 	"sync"
+	"time"
 
 	"weir/pkg/bucket"
 )
@@ -12,83 +13,29 @@ import (
 const maxTries = 3
 
 // remote settles with the store every check that memory could not.
-func (l *Limiter) remote(ctx context.Context, now int64, checks []Check, results []Result) {
+func (l *Limiter) remote(ctx context.Context, now int64, checks []Check, results []Result, most int64) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	first := -1
+	own := -1
 	var wg sync.WaitGroup
 	for i := range results {
-		if results[i].Allowed {
+		r := &results[i]
+		if r.Allowed || r.Wait > 0 { // decided
 			continue
 		}
-		if first < 0 { // the first is settled on this goroutine: most requests have one
-			first = i
+		// One is settled on this goroutine: most requests have no other.
+		if own < 0 {
+			own = i
 			continue
 		}
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			l.settle(ctx, now, &checks[i], &results[i])
+			l.settle(ctx, now, &checks[i], r, most)
 		}()
 	}
-	l.settle(ctx, now, &checks[first], &results[first])
+	l.settle(ctx, now, &checks[own], &results[own], most)
 	wg.Wait()
-}
-
-// settle decides one check, with a store call of its own or from what the call
-// in flight brings.
-func (l *Limiter) settle(ctx context.Context, now int64, c *Check, r *Result) {
-	e := l.table.get(c.Key)
-	for {
-		e.mu.Lock()
-		if e.local(now, c, r) != ask {
-			e.mu.Unlock()
-			return
-		}
-		r.FromMemory = false
-		inFlight := e.call
-		if inFlight == nil {
-			break
-		}
-		e.waiting += c.Cost
-		e.mu.Unlock()
-		err := wait(ctx, inFlight)
-		e.mu.Lock()
-		e.waiting -= c.Cost
-		e.mu.Unlock()
-		if err != nil {
-			unknown(c, r)
-			return
-		}
-	}
-	mine := &call{done: make(chan struct{})}
-	e.call = mine
-	want := c.Cost - e.spendable(now) + e.waiting
-	e.mu.Unlock()
-
-	mine.err = l.charge(ctx, now, e, c, r, want)
-	e.mu.Lock()
-	e.call = nil
-	e.mu.Unlock()
-	close(mine.done)
-	if mine.err != nil {
-		unknown(c, r)
-	}
-}
-
-// wait returns when the call is over, with its error, or when ctx is.
-func wait(ctx context.Context, c *call) error {
-	select {
-	case <-c.done:
-		return c.err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// unknown answers a check that the store could not decide.
-func unknown(c *Check, r *Result) {
-	*r = Result{Name: c.Name, Limit: c.Limit, Allowed: true, Unknown: true, Remaining: -1}
 }
 
 // attempt is what one request has tried so far.
@@ -98,11 +45,13 @@ type attempt struct {
 	exactly int64   // tokens to ask for next, whatever a lease would be; 0 if undecided
 	life    int64   // of the lease, ns
 	refused bool    // by the last outcome
+	owed    int64   // tokens in the charge that were spent before
+	reach   int64   // how far into the future a token may be taken, ns
 }
 
 // charge asks the store for tokens and fills r. Only the goroutine that owns
 // e.call calls it.
-func (l *Limiter) charge(ctx context.Context, now int64, e *entry, c *Check, r *Result, need int64) error {
+func (l *Limiter) charge(ctx context.Context, now int64, e *entry, c *Check, r *Result, need, most int64) error {
 	store := l.store
 	if c.Consistency == Strict && l.strict != nil {
 		store = l.strict
@@ -112,7 +61,7 @@ func (l *Limiter) charge(ctx context.Context, now int64, e *entry, c *Check, r *
 		join = sync.OnceFunc(l.refresh(ctx, now, e, c.Key))
 		defer join()
 	}
-	a := attempt{need: need, part: l.portion(ctx, now, c)}
+	a := attempt{need: need, part: l.portion(ctx, now, c), reach: patienceOf(c, most)}
 	var ch bucket.Charge
 	for range maxTries {
 		var ok bool
@@ -123,6 +72,8 @@ func (l *Limiter) charge(ctx context.Context, now int64, e *entry, c *Check, r *
 			}
 		}
 		out, err := store.Charge(ctx, c.Key, ch)
+		r.Calls += out.Calls
+		r.Units += out.Units
 		if err != nil {
 			return err
 		}
@@ -161,24 +112,29 @@ func (l *Limiter) prepare(now int64, e *entry, c *Check, r *Result, a *attempt) 
 		known := e.row
 		ch.Known = &known
 	}
-	least := max(0, c.Cost-e.spendable(now))
-	left := a.part.tokens(c.Limit.Remaining(e.tat, now))
-	if left < least && c.Limit.Remaining(e.row.TAT, now) >= least {
+	least := max(1, c.Cost-e.spendable(now))
+	left := a.part.tokens(c.Limit.Remaining(e.tat-a.reach, now))
+	if left < least && c.Limit.Remaining(e.row.TAT-a.reach, now) >= least {
 		l.refuse(now, e, c, r, a.need)
 		return ch, false
 	}
 	ch.Tokens = a.exactly
 	if ch.Tokens == 0 {
 		ch.Tokens, a.life = e.leaseSize(now, c.Limit, a.need, left)
+		if l.noLease {
+			ch.Tokens = a.need
+		}
+		if c.Share { // what is served from memory does not say that the Region is alive
+			a.life = min(a.life, l.grace/2)
+		}
 		if !e.scarce(now) || left >= ch.Tokens/worthwhile {
 			ch.Tokens = min(ch.Tokens, left)
 		}
 	}
 	ch.Tokens = max(ch.Tokens, least)
-	ch.Keep = e.ahead // other processes' charges, not known here, must leave it too
-	if 2*left >= c.Limit.Burst() && !e.overdue() {
-		ch.Fold = nil
-	}
+	a.owed = min(e.first, max(0, left-ch.Tokens)) // the rest when there is room
+	ch.Tokens += a.owed
+	ch.Keep = e.ahead - a.reach // other processes' charges, not known here, must leave it too
 	ch.Inc, _ = c.Limit.Charge(ch.Tokens, e.paid)
 	ch.Inc = a.part.time(ch.Inc)
 	return ch, true
@@ -204,13 +160,17 @@ func (l *Limiter) absorb(e *entry, c *Check, r *Result, a *attempt, ch bucket.Ch
 		_, e.paid = c.Limit.Charge(ch.Tokens, e.paid)
 		e.denyUntil = 0
 		e.won(ch.Now)
-		e.lend(ch.Now, ch.Tokens, a.life)
+		e.ripe = out.Row.TAT - int64(c.Limit.Depth())
+		e.lend(ch.Now, ch.Tokens-a.owed, a.life+a.reach)
+		e.first -= a.owed
 		if e.credit < c.Cost { // others spent from the lease meanwhile
 			a.exactly = c.Cost - e.credit
 			return false
 		}
+		held := e.ripeIn(ch.Now, c.Limit, c.Cost)
 		e.credit -= c.Cost
 		e.describe(ch.Now, c, r, true)
+		r.Hold = time.Duration(held)
 		return true
 	case bucket.Conflict: // another process folded; see what is left to fold
 		return false
@@ -222,7 +182,8 @@ func (l *Limiter) absorb(e *entry, c *Check, r *Result, a *attempt, ch bucket.Ch
 	if e.scarce(ch.Now) {
 		least = max(least, ch.Tokens/worthwhile)
 	}
-	if left := c.Limit.Remaining(e.tat, ch.Now); left >= least && left < ch.Tokens {
+	e.wasted += int64(out.Units)
+	if left := c.Limit.Remaining(e.tat-a.reach, ch.Now); left >= least && left < ch.Tokens {
 		a.exactly = left
 		return false
 	}

@@ -2,39 +2,167 @@ package limiter
 
 import (
 	"hash/maphash"
-	"sync"
+	"sync/atomic"
 )
 
-const shards = 64
+// DefaultMaxBuckets is how many buckets a process keeps in mind, at most.
+const DefaultMaxBuckets = 100_000
 
-// table holds the entries by bucket key.
+const (
+	shards = 64 // of a table; a power of two
+
+	// mostLooks is how many nodes are looked at to make room for one, at most.
+	mostLooks = 64
+
+	// Of the buckets kept in mind one in fewer*Regions may have an entry at the same
+	// time, but fewEntries always may. In one Region all may.
+	fewer      = 4
+	fewEntries = 1000
+)
+
+// table holds the entries by bucket key: at most max of them.
+//
+// To make room it forgets a bucket whose entry is idle, and sooner one that was
+// asked for once than one that is asked for again and again: a flood of keys that
+// come once pushes itself out. An entry that is not idle is never forgotten. Where
+// no other can be found it is the newcomer that is not kept: who asks for it gets
+// an entry of its own each time. That costs store calls; forgetting a lease would
+// cost tokens.
+//
+// An entry is heavy, above all where there are several Regions, and worth nothing
+// soon after its bucket was last used. So one that is dormant is dropped, and its
+// node remembers no more than how full the bucket was. Should there be too many
+// entries all the same, those that are idle are dropped, as above.
+//
+// A key that is there is found without a lock and without allocation. A reader
+// that races with a change may miss it, and then looks again under the shard's
+// lock. Locks are taken in the order entry, shard; while a shard's is held,
+// others are only tried.
 type table struct {
-	seed   maphash.Seed
-	shards [shards]shard
+	seed     maphash.Seed
+	max      int64 // of size
+	size     atomic.Int64
+	most     int64 // of entries
+	entries  atomic.Int64
+	overflow atomic.Int64 // entries made that were not kept
+	shards   [shards]shard
 }
 
-type shard struct {
-	mu      sync.Mutex
-	entries map[string]*entry
-}
-
-func newTable() *table {
-	t := &table{seed: maphash.MakeSeed()}
-	for i := range t.shards {
-		t.shards[i].entries = map[string]*entry{}
+// newTableOf returns a table of at most most buckets, DefaultMaxBuckets if that
+// is not positive, of limits that hold in as many Regions.
+func newTableOf(most, regions int) *table {
+	if most <= 0 {
+		most = DefaultMaxBuckets
+	}
+	t := &table{seed: maphash.MakeSeed(), max: int64(most), most: int64(most)}
+	if regions > 1 {
+		t.most = int64(max(most/(fewer*regions), min(most, fewEntries)))
 	}
 	return t
 }
 
-// get returns the entry of a bucket, made on first use.
-func (t *table) get(key string) *entry {
-	s := &t.shards[maphash.String(t.seed, key)%shards]
+// lock returns the entry of a bucket, made on first use, with its mu held. The
+// table has no other of that key while this one is locked or not idle, unless kept
+// is false: then the entry is the caller's alone, and what it still holds when
+// the caller is done is lost.
+func (t *table) lock(key string, now int64) (e *entry, kept bool) {
+	for {
+		p := t.at(key, now)
+		p.mu.Lock()
+		if !p.gone {
+			return &p.entry, !p.temp
+		}
+		p.mu.Unlock() // dropped between the two lines above
+	}
+}
+
+// at returns the entry of a bucket, made on first use. If it is idle it may be
+// dropped before the caller has locked it.
+func (t *table) at(key string, now int64) *placed {
+	h := maphash.String(t.seed, key)
+	s := &t.shards[h%shards]
+	if n := s.find(uint32(h>>32), key); n != nil {
+		if !n.used.Load() { // a store would take the cache line from other readers
+			n.used.Store(true)
+		}
+		if p := n.entry.Load(); p != nil {
+			return p
+		}
+	}
+	return t.place(s, uint32(h>>32), key, now)
+}
+
+// place makes a bucket's entry, and its node if it has none, unless another
+// goroutine was first.
+func (t *table) place(s *shard, hash uint32, key string, now int64) *placed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := s.entries[key]
-	if e == nil {
-		e = &entry{}
-		s.entries[key] = e
+	n := s.find(hash, key)
+	if n == nil {
+		if !take(&t.size, t.max) && !t.evict(s, now) {
+			return t.temporary()
+		}
+		n = &node{key: key, hash: hash}
+		s.insert(n)
 	}
-	return e
+	if p := n.entry.Load(); p != nil {
+		return p
+	}
+	s.sweep(t, now)
+	if !take(&t.entries, t.most) && !t.release(s, now) {
+		return t.temporary()
+	}
+	p := &placed{}
+	p.recall(n.tat)
+	n.entry.Store(p)
+	n.later = now + quietSlots*demandSlot
+	return p
+}
+
+func (t *table) temporary() *placed {
+	t.overflow.Add(1)
+	return &placed{temp: true}
+}
+
+// take adds one to n unless that is more than most.
+func take(n *atomic.Int64, most int64) bool {
+	for {
+		old := n.Load()
+		if old >= most {
+			return false
+		}
+		if n.CompareAndSwap(old, old+1) {
+			return true
+		}
+	}
+}
+
+// evict takes the place of another bucket; s.mu is held.
+func (t *table) evict(s *shard, now int64) bool {
+	return t.search(s, func(o *shard, left *int) bool { return o.evict(t, now, left) })
+}
+
+// release takes the place of another bucket's entry; s.mu is held.
+func (t *table) release(s *shard, now int64) bool {
+	return t.search(s, func(o *shard, left *int) bool { return o.release(now, left) })
+}
+
+// search looks in s, and then in the other shards, where small tables may have
+// what s has not; s.mu is held.
+func (t *table) search(s *shard, in func(o *shard, left *int) bool) bool {
+	left := mostLooks
+	if in(s, &left) {
+		return true
+	}
+	for i := range t.shards {
+		o := &t.shards[i]
+		if left > 0 && o != s && o.mu.TryLock() { // waiting could be a deadlock
+			ok := in(o, &left)
+			o.mu.Unlock()
+			if ok {
+				return true
+			}
+		}
+	}
+	return false
 }

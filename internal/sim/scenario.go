@@ -70,7 +70,7 @@ type Scenario struct {
 	Skew        []time.Duration // of each Region's clock
 	OnPartition string          // "serve" (or ""): admit fully while cut off; "share": the Region's share
 
-	Processes int           // per Region
+	Processes int           // per Region; 0 is one that charges token by token: the merge rule alone
 	Zipf      bool          // traffic among processes is skewed, not even
 	Churn     time.Duration // mean life of a process; 0 is the whole run
 
@@ -82,7 +82,7 @@ func Defaults() Scenario {
 	return Scenario{
 		Policy: Weir, Regions: 2, Shape: Even, Offered: 1, Every: 7 * time.Second,
 		Rate: bucket.Rate{Count: 100, Period: time.Second}, Burst: 100,
-		For: 120 * time.Second, Lag: time.Second, Processes: 1, Seed: 1,
+		For: 120 * time.Second, Lag: time.Second, Seed: 1,
 	}
 }
 
@@ -140,8 +140,8 @@ func (s *Scenario) Validate() error {
 	if s.Lag < 0 || s.Lag > time.Hour {
 		bad("lag %v: want 0 to 1h", s.Lag)
 	}
-	if s.Processes < 1 || s.Processes > 1000 {
-		bad("processes %d: want 1 to 1000", s.Processes)
+	if s.Processes < 0 || s.Processes > 1000 {
+		bad("processes %d: want 1 to 1000, or 0 for the merge rule alone", s.Processes)
 	}
 	if s.Shape == Bursts && s.Every < time.Second {
 		bad("every %v: want at least 1s", s.Every)

@@ -124,8 +124,9 @@ func newRegion(w *world, i int) *region {
 	if w.s.Skew != nil {
 		r.skew = int64(w.s.Skew[i])
 	}
-	r.shares = shares(w.s.Processes, w.s.Zipf)
-	r.processes = make([]*process, w.s.Processes)
+	n := max(1, w.s.Processes)
+	r.shares = shares(n, w.s.Zipf)
+	r.processes = make([]*process, n)
 	return r
 }
 
@@ -157,7 +158,7 @@ func (r *region) start(at int64) *process {
 		p.dies = at + int64(float64(c)*r.w.rng.ExpFloat64())
 	}
 	p.limiter = limiter.New((*counted)(r), limiter.Options{
-		Region: r.name, Regions: r.w.s.Regions, Serial: true,
+		Region: r.name, Regions: r.w.s.Regions, Serial: true, NoLease: r.w.s.Processes == 0,
 		Timeout: time.Hour, Rand: r.w.rng.Float64,
 		Grace: max(5*time.Second, 4*r.w.s.Lag),
 	})
