@@ -31,7 +31,7 @@ export PATH := $(TOOLS)/bin:$(PATH)
 export AWS_DEFAULT_REGION ?= eu-west-1
 
 .PHONY: help check-help demo build build-all size sam-build build-AuthorizerFunction test test-quick test-go \
-	e2e-sam fuzz bench lint fmt-check vet lint-shell lint-template tidy-check verify tools clean check-arch
+	test-sim lab e2e-sam fuzz bench lint fmt-check vet lint-shell lint-template tidy-check verify tools clean check-arch
 
 ##@ Everyday
 help: ## List targets
@@ -43,7 +43,7 @@ demo: ## See Weir limit a tenant; needs Go and nothing else
 test-quick: ## Go tests without tools: a test that needs an engine skips itself
 	go test ./...
 
-test: check-help tools fmt-check vet lint-shell lint-template build-all size e2e-sam test-go ## Everything CI runs: tools, linters, binaries, SAM, all Go tests
+test: check-help tools fmt-check vet lint-shell lint-template build-all size e2e-sam test-sim test-go ## Everything CI runs: tools, linters, binaries, SAM, all Go tests
 
 ##@ Lambda binaries
 build: check-arch ## Build every Lambda for ARCH (arm64 or x86_64) into build/<arch>/<function>/bootstrap
@@ -79,6 +79,12 @@ test-go: tools ## All Go tests of all modules, with the race detector; a missing
 	  echo "== go test: $$m"; \
 	  (cd "$$m" && WEIR_REQUIRE_TOOLS=1 $(GO_TEST) ./...); \
 	done
+
+test-sim: ## The simulator's tests in full; under the race detector they are shortened
+	go test -count=1 ./internal/sim
+
+lab: tools ## Three Regions of real parts, a load, and a story of cuts and failures (90 s)
+	@go run ./test/lab
 
 e2e-sam: tools ## sam build and sam local invoke, for real, where a container engine can be had
 	@scripts/sam-local.sh
