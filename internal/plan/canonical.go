@@ -25,6 +25,10 @@ type limitBody struct {
 	Cost        int64      `json:"cost" yaml:"cost"`
 	Consistency string     `json:"consistency" yaml:"consistency"`
 	OnPartition string     `json:"onPartition,omitempty" yaml:"onPartition,omitempty"` // of a global limit
+	Hold        string     `json:"hold" yaml:"hold"`
+	Mode        string     `json:"mode" yaml:"mode"`
+	OnError     string     `json:"onError" yaml:"onError"`
+	Initial     int64      `json:"initial" yaml:"initial"`
 }
 
 type matchBody struct {
@@ -67,7 +71,10 @@ func (p *Plan) body() (body, error) {
 		if err != nil {
 			return body{}, fmt.Errorf("plan %s, limit %s: %w", quote(p.Name), quote(l.Name), err)
 		}
-		lb := limitBody{Name: l.Name, Description: l.Description, Key: l.Key.String(), Rate: rate, Cost: l.Cost, Consistency: l.Consistency.String()}
+		lb := limitBody{
+			Name: l.Name, Description: l.Description, Key: l.Key.String(), Rate: rate, Cost: l.Cost, Consistency: l.Consistency.String(),
+			Hold: formatTime(l.Hold), Mode: l.Mode.String(), OnError: l.OnError.String(), Initial: l.Initial,
+		}
 		if l.Match != (Match{}) {
 			lb.Match = &matchBody{Method: l.Match.Method, Resource: l.Match.Resource}
 		}

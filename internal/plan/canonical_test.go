@@ -20,6 +20,7 @@ plans:
     description: >
       What most
       pay for
+    hold: 250ms
     limits:
       - { name: api, rate: 5k/m }
       - { name: follow, match: { method: POST, resource: "/v1/<id>" }, key: "{tenant}:{header.X-User}", rate: 10/s, burst: 150%, cost: 2 }
@@ -27,16 +28,18 @@ plans:
       - { name: open, rate: unlimited, burst: 3 }
       - { name: cut, rate: 10/s, onPartition: share }
       - { name: here, rate: 10/s, consistency: regional }
-      - { name: login, rate: 5/h, consistency: strict }
+      - { name: login, rate: 5/h, consistency: strict, hold: 0s, onError: deny }
+      - { name: try, rate: 5/s, hold: 2000ms, mode: "off", onError: local, initial: 3 }
 `)
 	want := `{"description":"What most pay for","limits":[` +
-		`{"name":"api","key":"{tenant}","rate":"5000/m","burst":5000,"cost":1,"consistency":"global","onPartition":"serve"},` +
-		`{"name":"follow","match":{"method":"POST","resource":"/v1/<id>"},"key":"{tenant}:{header.x-user}","rate":"10/s","burst":15,"cost":2,"consistency":"global","onPartition":"serve"},` +
-		`{"name":"closed","key":"{tenant}","rate":"0/s","burst":3,"cost":0,"consistency":"global","onPartition":"serve"},` +
-		`{"name":"open","key":"{tenant}","rate":"unlimited","cost":1,"consistency":"global","onPartition":"serve"},` +
-		`{"name":"cut","key":"{tenant}","rate":"10/s","burst":10,"cost":1,"consistency":"global","onPartition":"share"},` +
-		`{"name":"here","key":"{tenant}","rate":"10/s","burst":10,"cost":1,"consistency":"regional"},` +
-		`{"name":"login","key":"{tenant}","rate":"5/h","burst":5,"cost":1,"consistency":"strict"}]}`
+		`{"name":"api","key":"{tenant}","rate":"5000/m","burst":5000,"cost":1,"consistency":"global","onPartition":"serve","hold":"250ms","mode":"enforce","onError":"allow","initial":0},` +
+		`{"name":"follow","match":{"method":"POST","resource":"/v1/<id>"},"key":"{tenant}:{header.x-user}","rate":"10/s","burst":15,"cost":2,"consistency":"global","onPartition":"serve","hold":"250ms","mode":"enforce","onError":"allow","initial":0},` +
+		`{"name":"closed","key":"{tenant}","rate":"0/s","burst":3,"cost":0,"consistency":"global","onPartition":"serve","hold":"250ms","mode":"enforce","onError":"allow","initial":0},` +
+		`{"name":"open","key":"{tenant}","rate":"unlimited","cost":1,"consistency":"global","onPartition":"serve","hold":"250ms","mode":"enforce","onError":"allow","initial":0},` +
+		`{"name":"cut","key":"{tenant}","rate":"10/s","burst":10,"cost":1,"consistency":"global","onPartition":"share","hold":"250ms","mode":"enforce","onError":"allow","initial":0},` +
+		`{"name":"here","key":"{tenant}","rate":"10/s","burst":10,"cost":1,"consistency":"regional","hold":"250ms","mode":"enforce","onError":"allow","initial":0},` +
+		`{"name":"login","key":"{tenant}","rate":"5/h","burst":5,"cost":1,"consistency":"strict","hold":"0s","mode":"enforce","onError":"deny","initial":0},` +
+		`{"name":"try","key":"{tenant}","rate":"5/s","burst":5,"cost":1,"consistency":"global","onPartition":"serve","hold":"2s","mode":"off","onError":"local","initial":3}]}`
 	got, err := f.Plans["pro"].MarshalJSON()
 	if err != nil || string(got) != want {
 		t.Errorf("MarshalJSON:\n got %s, %v\nwant %s", got, err, want)
@@ -55,6 +58,12 @@ func TestMarshalRefusesWhatCouldNotBeReadBack(t *testing.T) {
 		"bad UTF-8":        func(p *Plan) { p.Description = "\xff\x01" },
 		"no consistency":   func(p *Plan) { p.Limits[0].Consistency = 3 },
 		"nothing to share": func(p *Plan) { p.Limits[0].Consistency, p.Limits[0].Share = Strict, true },
+		"hold too long":    func(p *Plan) { p.Limits[0].Hold = MaxHold + time.Millisecond },
+		"odd hold":         func(p *Plan) { p.Limits[0].Hold = time.Microsecond },
+		"no mode":          func(p *Plan) { p.Limits[0].Mode = -1 },
+		"no onError":       func(p *Plan) { p.Limits[0].OnError = 3 },
+		"too many initial": func(p *Plan) { p.Limits[0].Initial = 2 },
+		"strict initial":   func(p *Plan) { p.Limits[0].Consistency, p.Limits[0].Initial = Strict, 1 },
 		"duplicate limits": func(p *Plan) { p.Limits = append(p.Limits, ok) },
 	} {
 		p := &Plan{Name: "p", Limits: []Limit{ok}}
@@ -125,6 +134,11 @@ func randomPlan(t *testing.T, rnd *rand.Rand) *Plan {
 		}
 		l.Consistency = Consistency(rnd.IntN(len(consistencies)))
 		l.Share = l.Consistency == Global && rnd.IntN(2) == 0
+		l.Hold = []time.Duration{0, time.Millisecond, 250 * time.Millisecond, time.Second, 4999 * time.Millisecond, MaxHold}[rnd.IntN(6)]
+		l.Mode, l.OnError = Mode(rnd.IntN(len(modes))), OnError(rnd.IntN(len(onErrors)))
+		if l.Consistency != Strict {
+			l.Initial = rnd.Int64N(1 + l.Bucket.Burst())
+		}
 		p.Limits = append(p.Limits, l)
 	}
 	return p

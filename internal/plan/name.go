@@ -52,7 +52,7 @@ func didYouMean(s string, known []string) string {
 
 // orOneOf is didYouMean, or else a list of the known words if they are few.
 func orOneOf(s string, known []string) string {
-	if hint := didYouMean(s, known); hint != "" || len(known) == 0 || len(known) > 10 {
+	if hint := didYouMean(s, known); hint != "" || len(known) == 0 || len(known) > 16 {
 		return hint
 	}
 	return ": want one of " + strings.Join(known, ", ")

@@ -22,18 +22,17 @@ const (
 // says so.
 var (
 	fileFields           = []string{"plans", "tenants", "anonymous", "badCredentials"}
-	planFields           = []string{"description", "limits"}
-	limitFields          = []string{"name", "description", "match", "key", "rate", "burst", "cost", "consistency", "onPartition"}
+	planFields           = []string{"description", "mode", "hold", "limits"}
+	limitFields          = []string{"name", "description", "match", "key", "rate", "burst", "cost", "consistency", "onPartition", "hold", "mode", "onError", "initial"}
 	matchFields          = []string{"method", "resource"}
-	tenantFields         = []string{"id", "plan", "suspended", "keys"}
+	tenantFields         = []string{"id", "plan", "suspended", "keys", "mode", "hold"}
 	badCredentialsFields = []string{"rate", "burst"}
 )
 
 // laterFields are refused by name rather than as unknown: Weir is to have them,
 // and a plan that counts on one must not be served without it.
 var laterFields = []string{
-	"hold", "kind", "mode", "priority", "onError", "soft",
-	"limit", "period", "candidate", "initial", "adaptive", "overrides",
+	"kind", "priority", "soft", "limit", "period", "candidate", "adaptive", "overrides",
 }
 
 // Parse parses the plans file called name; the name is for errors only. It is
@@ -165,6 +164,8 @@ func (d *decoder) parseTenant(n *yaml.Node, f *File, ids map[string]*yaml.Node, 
 	if k := fields["keys"]; k != nil {
 		t.Keys = d.parseKeys(k, what, keys)
 	}
+	t.Overrides.Mode = d.parseMode(fields["mode"], what, Enforce)
+	t.Overrides.Hold = d.parseHold(fields["hold"], what, 0)
 	return t
 }
 

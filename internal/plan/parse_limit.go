@@ -23,6 +23,7 @@ func (d *decoder) parsePlan(n *yaml.Node, p *Plan) {
 	what := "plan " + quote(p.Name)
 	fields := d.object(n, what, planFields)
 	p.Description = d.parseDescription(fields["description"], what)
+	unset := Limit{Cost: 1, Mode: d.parseMode(fields["mode"], what, Enforce), Hold: d.parseHold(fields["hold"], what, 0)}
 	limits := fields["limits"]
 	if limits == nil {
 		if n.Kind == yaml.MappingNode {
@@ -36,42 +37,59 @@ func (d *decoder) parsePlan(n *yaml.Node, p *Plan) {
 	}
 	seen := map[string]*yaml.Node{}
 	for _, e := range elems {
-		p.Limits = append(p.Limits, d.parseLimit(e, seen))
+		p.Limits = append(p.Limits, d.parseLimit(e, unset, seen))
 	}
 }
 
-// parseLimit parses limit n; seen has where the names of those before it are.
-func (d *decoder) parseLimit(n *yaml.Node, seen map[string]*yaml.Node) Limit {
-	l := Limit{Cost: 1}
+// parseLimit parses limit n, which has what it does not say from unset; seen has
+// where the names of those before it are.
+func (d *decoder) parseLimit(n *yaml.Node, unset Limit, seen map[string]*yaml.Node) Limit {
+	l := unset
 	fields := d.object(n, "a limit", limitFields)
-	if name := fields["name"]; name != nil {
-		if s, ok := d.name(name, "limit name"); ok {
-			l.Name = s
-			if first := seen[s]; first != nil {
-				d.errorf(name, "limit %s appears twice in the plan; first on line %d", quote(s), first.Line)
-			}
-			seen[s] = name
-		}
-	} else if n.Kind == yaml.MappingNode {
-		d.errorf(n, "a limit has no name")
-	}
+	l.Name = d.parseLimitName(n, fields["name"], seen)
 	what := "limit " + quote(l.Name)
 	l.Description = d.parseDescription(fields["description"], what)
 	l.Match = d.parseMatch(fields["match"], what)
 	l.Key = d.parseKey(fields["key"], what)
 	l.Consistency, l.Share = d.parseConsistency(fields, what)
+	l.Hold = d.parseHold(fields["hold"], what, unset.Hold)
+	l.Mode = d.parseMode(fields["mode"], what, unset.Mode)
+	l.OnError = d.parseOnError(fields["onError"], what)
 	if n.Kind != yaml.MappingNode {
 		return l
 	}
 	b, ok := d.parseBucket(n, fields, what)
 	l.Bucket = b
+	if i := fields["initial"]; i != nil {
+		l.Initial = d.parseTokens(i, "initial of "+what)
+		d.checkInitial(i, what, &l, ok)
+	}
 	if c := fields["cost"]; c != nil {
-		l.Cost = d.parseCost(c, what)
+		l.Cost = d.parseTokens(c, "cost of "+what)
 		if ok && !b.IsUnlimited() && !b.IsZero() && l.Cost > b.Burst() {
 			d.errorf(c, "%s costs %d tokens, but its bucket holds %d: no request would ever pass; raise the burst, or write rate: 0/s to refuse all", what, l.Cost, b.Burst())
 		}
 	}
 	return l
+}
+
+// parseLimitName parses name, which may be nil, of the limit at n.
+func (d *decoder) parseLimitName(n, name *yaml.Node, seen map[string]*yaml.Node) string {
+	if name == nil {
+		if n.Kind == yaml.MappingNode {
+			d.errorf(n, "a limit has no name")
+		}
+		return ""
+	}
+	s, ok := d.name(name, "limit name")
+	if !ok {
+		return ""
+	}
+	if first := seen[s]; first != nil {
+		d.errorf(name, "limit %s appears twice in the plan; first on line %d", quote(s), first.Line)
+	}
+	seen[s] = name
+	return s
 }
 
 // parseBucket parses the rate and burst among fields, of what is at n.
@@ -126,13 +144,25 @@ func (d *decoder) countText(n *yaml.Node, what string) (string, bool) {
 	return "", false
 }
 
-func (d *decoder) parseCost(n *yaml.Node, what string) int64 {
+// checkInitial checks the first tokens of l, which stand at n; bounded says that
+// l has a bucket to compare them with.
+func (d *decoder) checkInitial(n *yaml.Node, what string, l *Limit, bounded bool) {
+	switch {
+	case l.Initial > 0 && l.Consistency == Strict:
+		d.errorf(n, "initial of %s: first tokens are charged after they are spent, which is not strict; remove it, or write consistency: global", what)
+	case bounded && !l.Bucket.IsUnlimited() && !l.Bucket.IsZero() && l.Initial > l.Bucket.Burst():
+		d.errorf(n, "initial of %s is %d tokens, but its bucket holds %d", what, l.Initial, l.Bucket.Burst())
+	}
+}
+
+// parseTokens parses a whole number of tokens.
+func (d *decoder) parseTokens(n *yaml.Node, what string) int64 {
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!int" {
 		if c, ok := parseDigits(n.Value); ok && c <= bucket.MaxBurst {
 			return c
 		}
 	}
-	d.errorf(n, "cost of %s: want a whole number from 0 to %d", what, int64(bucket.MaxBurst))
+	d.errorf(n, "%s: want a whole number from 0 to %d", what, int64(bucket.MaxBurst))
 	return 0
 }
 

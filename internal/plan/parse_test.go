@@ -169,8 +169,8 @@ func TestParsePlan(t *testing.T) {
 			t.Errorf("%q gives %+v", body, p)
 		}
 	}
-	_, err := ParsePlan("pro", []byte(`{"limits":[{"name":"api","rate":"1/s","hold":"250ms"}]}`))
-	if got, want := errText(err), "plan pro:1:39: hold is not supported by this version; remove it"; got != want {
+	_, err := ParsePlan("pro", []byte(`{"limits":[{"name":"api","rate":"1/s","priority":"critical"}]}`))
+	if got, want := errText(err), "plan pro:1:39: priority is not supported by this version; remove it"; got != want {
 		t.Errorf("a later field: %q, want %q", got, want)
 	}
 }

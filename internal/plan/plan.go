@@ -29,7 +29,11 @@ type Limit struct {
 	Bucket      bucket.Limit // rate and burst, checked
 	Cost        int64        // tokens per request, default 1; 0 is allowed
 	Consistency Consistency
-	Share       bool // hold each Region to its share while it cannot hear the others; Global only
+	Share       bool          // hold each Region to its share while it cannot hear the others; Global only
+	Hold        time.Duration // how long a request may wait for its token, 0 to MaxHold
+	Mode        Mode
+	OnError     OnError
+	Initial     int64 // tokens that a process which never saw the bucket may spend before it charges them; not Strict
 }
 
 // Match says which requests a limit applies to; empty fields match everything.
@@ -44,6 +48,7 @@ type Tenant struct {
 	Plan      string
 	Suspended bool
 	Keys      []string // plain API keys; development files only
+	Overrides Overrides
 }
 
 // File is a plans file: plans, and in development tenants.

@@ -32,7 +32,7 @@ badCredentials: { rat: 1/s }
 			`8:9: unknown field "rte" in a limit; did you mean rate?`,
 			`9:9: unknown field "Burst" in a limit; did you mean burst?`,
 			`11:18: unknown field "methd" in match of limit "api"; did you mean method?`,
-			`12:9: unknown field "colour" in a limit: want one of name, description, match, key, rate, burst, cost, consistency, onPartition`,
+			`12:9: unknown field "colour" in a limit: want one of name, description, match, key, rate, burst, cost, consistency, onPartition, hold, mode, onError, initial`,
 			`14:28: unknown field "key" in a tenant; did you mean keys?`,
 			`15:17: badCredentials has no rate: want one such as 100/s, or unlimited`,
 			`15:19: unknown field "rat" in badCredentials; did you mean rate?`,
@@ -46,14 +46,14 @@ plans:
     limits:
       - name: api
         rate: 100/s
-        hold: 250ms
-        mode: shadow
-        onError: deny
+        kind: quota
+        priority: critical
+        soft: true
 `,
 		want: []string{
-			`7:9: hold is not supported by this version; remove it`,
-			`8:9: mode is not supported by this version; remove it`,
-			`9:9: onError is not supported by this version; remove it`,
+			`7:9: kind is not supported by this version; remove it`,
+			`8:9: priority is not supported by this version; remove it`,
+			`9:9: soft is not supported by this version; remove it`,
 		},
 	},
 	{
@@ -271,6 +271,98 @@ plans:
 			`10:65: onPartition of limit "f": a strict limit has nothing to share; remove it, or write consistency: global`,
 			`11:44: onPartition of limit "g": a regional limit has nothing to share; remove it, or write consistency: global`,
 		},
+	},
+	{
+		name: "bad modes",
+		text: `
+plans:
+  p:
+    mode: Shadow
+    limits:
+      - { name: a, rate: 5/s, mode: dry-run }
+      - { name: b, rate: 5/s, mode: false }
+      - { name: c, rate: 5/s, mode: }
+      - { name: d, rate: 5/s, onError: refuse }
+      - { name: e, rate: 5/s, onError: Deny }
+      - { name: f, rate: 5/s, onError: [deny] }
+tenants:
+  - { id: a, plan: p, mode: none }
+  - { id: b, plan: p, onError: deny }
+`,
+		want: []string{
+			`4:11: mode of plan "p" is "Shadow"; did you mean shadow?`,
+			`6:37: mode of limit "a" is "dry-run": want one of enforce, shadow, off`,
+			`7:37: mode of limit "b" is true or false: want text; put it in quotes`,
+			`8:37: mode of limit "c" is empty: want text`,
+			`9:40: onError of limit "d" is "refuse": want one of allow, local, deny`,
+			`10:40: onError of limit "e" is "Deny"; did you mean deny?`,
+			`11:40: onError of limit "f" is a list: want text`,
+			`13:29: mode of tenant "a" is "none": want one of enforce, shadow, off`,
+			`14:23: unknown field "onError" in a tenant: want one of id, plan, suspended, keys, mode, hold`,
+		},
+	},
+	{
+		name: "bad holds",
+		text: `
+plans:
+  p:
+    hold: 1m
+    limits:
+      - { name: a, rate: 5/s, hold: 250 }
+      - { name: b, rate: 5/s, hold: 0 }
+      - { name: c, rate: 5/s, hold: 5001ms }
+      - { name: d, rate: 5/s, hold: 6s }
+      - { name: e, rate: 5/s, hold: 1.5s }
+      - { name: f, rate: 5/s, hold: -1s }
+      - { name: g, rate: 5/s, hold: 010ms }
+      - { name: h, rate: 5/s, hold: 100us }
+      - { name: i, rate: 5/s, hold: "" }
+      - { name: j, rate: 5/s, hold: ms }
+      - { name: k, rate: 5/s, hold: { max: 1s } }
+      - { name: l, rate: 5/s, hold: 999999999999s }
+tenants:
+  - { id: a, plan: p, hold: 1h }
+`,
+		want: []string{
+			`4:11: hold of plan "p" is "1m": want a whole number of milliseconds or seconds, up to 5s, such as 250ms`,
+			`6:37: hold of limit "a" is a bare number: say of what, such as 250ms or 0s`,
+			`7:37: hold of limit "b" is a bare number: say of what, such as 250ms or 0s`,
+			`8:37: hold of limit "c" is "5001ms": want a whole number of milliseconds or seconds, up to 5s, such as 250ms`,
+			`9:37: hold of limit "d" is "6s": want a whole number of milliseconds or seconds, up to 5s, such as 250ms`,
+			`10:37: hold of limit "e" is "1.5s": want a whole number of milliseconds or seconds, up to 5s, such as 250ms`,
+			`11:37: hold of limit "f" is "-1s": want a whole number of milliseconds or seconds, up to 5s, such as 250ms`,
+			`12:37: hold of limit "g" is "010ms": want a whole number of milliseconds or seconds, up to 5s, such as 250ms`,
+			`13:37: hold of limit "h" is "100us": want a whole number of milliseconds or seconds, up to 5s, such as 250ms`,
+			`14:37: hold of limit "i" is "": want a whole number of milliseconds or seconds, up to 5s, such as 250ms`,
+			`15:37: hold of limit "j" is "ms": want a whole number of milliseconds or seconds, up to 5s, such as 250ms`,
+			`16:37: hold of limit "k" is a mapping: want text`,
+			`17:37: hold of limit "l" is "999999999999s": want a whole number of milliseconds or seconds, up to 5s, such as 250ms`,
+			`19:29: hold of tenant "a" is "1h": want a whole number of milliseconds or seconds, up to 5s, such as 250ms`,
+		},
+	},
+	{
+		name: "bad first tokens",
+		text: `
+plans:
+  p:
+    limits:
+      - { name: a, rate: 5/s, initial: -1 }
+      - { name: b, rate: 5/s, initial: 50% }
+      - { name: c, rate: 5/s, initial: 99999999 }
+      - { name: d, rate: 5/s, consistency: strict, initial: 1 }
+`,
+		want: []string{
+			`5:40: initial of limit "a": want a whole number from 0 to 10000000`,
+			`6:40: initial of limit "b": want a whole number from 0 to 10000000`,
+			`7:40: initial of limit "c": want a whole number from 0 to 10000000`,
+			`8:61: initial of limit "d": first tokens are charged after they are spent, which is not strict; remove it, or write consistency: global`,
+		},
+	},
+	{
+		name:  "more first tokens than the burst",
+		text:  `plans: { p: { limits: [{ name: a, rate: 5/s, initial: 6 }] } }`,
+		want:  []string{`1:55: initial of limit "a" is 6 tokens, but its bucket holds 5`},
+		blind: true,
 	},
 	{
 		name: "bad key templates",
