@@ -5,8 +5,10 @@ import (
 	"weir/internal/plan"
 )
 
-// check is what the limiter is asked about one limit of a plan of version ver.
-func (h *Handler) check(l *plan.Limit, s plan.Subject, ver int64) limiter.Check {
+// check is what the limiter is asked about one limit of a plan of version ver, for
+// a tenant with overrides o.
+func (h *Handler) check(l *plan.Limit, s plan.Subject, o plan.Overrides, ver int64) limiter.Check {
+	mode, hold := o.Of(l)
 	return limiter.Check{
 		Name:        l.Name,
 		Key:         l.BucketKey(s),
@@ -15,7 +17,31 @@ func (h *Handler) check(l *plan.Limit, s plan.Subject, ver int64) limiter.Check 
 		Ver:         ver,
 		Consistency: h.consistency(l),
 		Share:       l.Share,
+		Hold:        hold,
+		Initial:     l.Initial,
+		Mode:        modeOf(mode),
+		OnError:     onErrorOf(l.OnError),
 	}
+}
+
+func modeOf(m plan.Mode) limiter.Mode {
+	switch m {
+	case plan.Shadow:
+		return limiter.Shadow
+	case plan.Off:
+		return limiter.Off
+	}
+	return limiter.Enforce
+}
+
+func onErrorOf(o plan.OnError) limiter.OnError {
+	switch o {
+	case plan.Local:
+		return limiter.AdmitLocal
+	case plan.Deny:
+		return limiter.Deny
+	}
+	return limiter.Admit
 }
 
 // consistency returns how l is to be kept. Where strict limits cannot be kept as

@@ -25,6 +25,7 @@ type fields struct {
 	Code            code   `json:"code"`
 	Message         string `json:"message"`
 	RetryAfter      string `json:"retryAfter"` // seconds; "0" if allowed, else >= 1
+	Held            string `json:"held"`       // milliseconds that the request waited for its tokens
 	Limit           string `json:"limit"`      // tokens a full bucket holds; "-1" if there is no limit
 	Remaining       string `json:"remaining"`  // whole tokens left; "-1" if unknown or there is no limit
 	Reset           string `json:"reset"`      // seconds until the bucket is full
@@ -43,7 +44,7 @@ const (
 	codeRateLimited code = "rate_limited"      // try again after retryAfter
 	codeExceeds     code = "exceeds_limit"     // costs more than the limit ever holds: no wait helps
 	codeSuspended   code = "tenant_suspended"  // by the operator
-	codeUnavailable code = "unavailable"       // who calls could not be found out
+	codeUnavailable code = "unavailable"       // what must be known to let it pass could not be found out
 	codeUnsupported code = "unsupported_event" // no authorizer event
 )
 
@@ -94,6 +95,7 @@ func decided(who caller, limits []*plan.Limit, d limiter.Decision) fields {
 		Limited:    strconv.FormatBool(!d.Allowed),
 		Code:       codeOK,
 		RetryAfter: "0",
+		Held:       milliseconds(held(d)),
 		Limit:      "-1",
 		Remaining:  "-1",
 		Reset:      "0",
@@ -101,7 +103,7 @@ func decided(who caller, limits []*plan.Limit, d limiter.Decision) fields {
 		Reason:     reasonNone,
 	}
 	if d.Tightest >= 0 && d.Tightest < len(d.Results) && d.Tightest < len(limits) {
-		f.report(limits[d.Tightest], &d.Results[d.Tightest])
+		f.report(limits[d.Tightest], &d.Results[d.Tightest], d.Allowed)
 		f.RateLimit, f.RateLimitPolicy = structured(d)
 	} else if !d.Allowed { // by no limit that is known: say when to ask again
 		f.Code, f.RetryAfter = codeUnavailable, seconds(retryUnavailable)
@@ -110,8 +112,19 @@ func decided(who caller, limits []*plan.Limit, d limiter.Decision) fields {
 	return f
 }
 
-// report fills in what the tightest limit came to.
-func (f *fields) report(l *plan.Limit, r *limiter.Result) {
+// held returns how long a request was held for its tokens.
+func held(d limiter.Decision) (longest time.Duration) {
+	for i := range d.Results {
+		if r := &d.Results[i]; d.Allowed && r.Mode == limiter.Enforce {
+			longest = max(longest, r.Hold)
+		}
+	}
+	return longest
+}
+
+// report fills in what the tightest limit came to; allowed says whether the
+// request passes.
+func (f *fields) report(l *plan.Limit, r *limiter.Result, allowed bool) {
 	f.Scope, f.Reason = scope(l.Key), safe(l.Name)
 	f.Reset = seconds(r.Full)
 	if !r.Limit.IsUnlimited() {
@@ -120,16 +133,29 @@ func (f *fields) report(l *plan.Limit, r *limiter.Result) {
 	}
 	switch {
 	case r.Unknown:
-		f.Code, f.Remaining = codeUnchecked, "-1"
-		if !r.Allowed {
-			f.Code, f.RetryAfter = codeUnavailable, retryAfter(r.Wait)
-		}
+		f.unchecked(l, r)
+	case r.Allowed && !allowed: // its time was up before it had its tokens
+		f.Code, f.RetryAfter = codeUnavailable, seconds(retryUnavailable)
 	case r.Allowed:
 	case r.Wait == bucket.Never:
 		f.Code, f.RetryAfter = codeExceeds, retryAfter(r.Wait)
 	default:
 		f.Code, f.RetryAfter = codeRateLimited, retryAfter(r.Wait)
 	}
+}
+
+// unchecked fills in what a limit came to that the store could not tell.
+func (f *fields) unchecked(l *plan.Limit, r *limiter.Result) {
+	f.Code, f.Remaining = codeUnchecked, "-1"
+	switch {
+	case r.Allowed:
+		return
+	case l.OnError == plan.Local: // over this process's part
+		f.Code = codeRateLimited
+	default:
+		f.Code = codeUnavailable
+	}
+	f.RetryAfter = retryAfter(r.Wait)
 }
 
 // refused returns the fields of a refusal that no limit of the caller's plan made.
@@ -142,6 +168,7 @@ func refused(who caller, c code, scope, reason string, wait time.Duration) field
 		Code:            c,
 		Message:         messages[c],
 		RetryAfter:      after,
+		Held:            "0",
 		Limit:           "0",
 		Remaining:       "0",
 		Reset:           after,
@@ -186,6 +213,11 @@ func ceilSeconds(d time.Duration) int64 {
 		return 0
 	}
 	return int64((d-1)/time.Second) + 1
+}
+
+// milliseconds returns d in milliseconds, rounded up.
+func milliseconds(d time.Duration) string {
+	return strconv.FormatInt(int64((d+time.Millisecond-1)/time.Millisecond), 10)
 }
 
 // maxValue is the length of the longest value from the configuration.

@@ -35,7 +35,7 @@ func mustTemplate(t testing.TB, text string) plan.Template {
 
 // contextKeys is the contract with gateway responses, mappings and backends.
 var contextKeys = []string{
-	"tenant", "plan", "limited", "code", "message", "retryAfter", "limit", "remaining", "reset",
+	"tenant", "plan", "limited", "code", "message", "retryAfter", "held", "limit", "remaining", "reset",
 	"scope", "reason", "rateLimit", "rateLimitPolicy",
 }
 
@@ -61,7 +61,7 @@ func checkFields(t testing.TB, context map[string]string, allowed bool) {
 			if v != "" && !structuredList.MatchString(v) {
 				t.Errorf("%s is no list of structured fields: %s", k, v)
 			}
-		case "retryAfter", "limit", "remaining", "reset":
+		case "retryAfter", "held", "limit", "remaining", "reset":
 			n, err := strconv.ParseInt(v, 10, 64)
 			if err != nil || strconv.FormatInt(n, 10) != v {
 				t.Errorf("%s is not an integer: %q", k, v)
@@ -69,7 +69,7 @@ func checkFields(t testing.TB, context map[string]string, allowed bool) {
 			if k == "retryAfter" && (n > 0) == allowed {
 				t.Errorf("allowed %v, but %s is %s", allowed, k, v)
 			}
-			if n < -1 || n < 0 && (k == "retryAfter" || k == "reset") {
+			if n < -1 || n < 0 && (k == "retryAfter" || k == "held" || k == "reset") {
 				t.Errorf("%s is %s", k, v)
 			}
 		default:
@@ -110,7 +110,7 @@ func TestDecidedFields(t *testing.T) {
 	hundred := mustLimit(t, 100, time.Second, 100)
 	api := &plan.Limit{Name: "api", Bucket: hundred}
 	who := caller{tenant: "acme", plan: "pro"}
-	base := map[string]string{"tenant": "acme", "plan": "pro", "scope": "tenant", "reason": "api", "limit": "100"}
+	base := map[string]string{"tenant": "acme", "plan": "pro", "scope": "tenant", "reason": "api", "limit": "100", "held": "0"}
 
 	tests := []struct {
 		name   string
@@ -162,6 +162,21 @@ func TestDecidedFields(t *testing.T) {
 			"store down, refused", api,
 			limiter.Result{Unknown: true, Remaining: -1},
 			map[string]string{"limited": "true", "code": "unavailable", "retryAfter": "1", "remaining": "-1", "rateLimit": `"api";r=0;t=1`},
+		},
+		{
+			"store down, over this process's part", &plan.Limit{Name: "api", Bucket: hundred, OnError: plan.Local},
+			limiter.Result{Unknown: true, Remaining: -1, Wait: 3 * time.Second},
+			map[string]string{"limited": "true", "code": "rate_limited", "retryAfter": "3", "remaining": "-1", "rateLimit": `"api";r=0;t=3`},
+		},
+		{
+			"store down, within this process's part", &plan.Limit{Name: "api", Bucket: hundred, OnError: plan.Local},
+			limiter.Result{Allowed: true, Unknown: true, Remaining: -1},
+			map[string]string{"limited": "false", "code": "unchecked", "retryAfter": "0", "remaining": "-1", "rateLimit": ""},
+		},
+		{
+			"held", api,
+			limiter.Result{Allowed: true, Remaining: 0, Full: 1200 * time.Millisecond, Hold: 200*time.Millisecond - 1},
+			map[string]string{"limited": "false", "code": "ok", "retryAfter": "0", "held": "200", "remaining": "0", "reset": "2", "rateLimit": `"api";r=0;t=1`},
 		},
 		{
 			"rate 0", &plan.Limit{Name: "closed", Bucket: mustLimit(t, 0, 0, 5)},

@@ -61,6 +61,7 @@ type Handler struct {
 	loosened  sync.Once // when the first strict limit was kept as a global one
 	bad       *plan.Limit
 	guesses   guesses
+	notices   notices
 	now       func() int64
 	log       *slog.Logger
 }
@@ -102,11 +103,11 @@ func (h *Handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 // Handle answers an event. The error is ErrUnauthorized or nil.
 func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer json.RawMessage, err error) {
 	var req request.Request
-	who := nobody
+	at := progress{who: nobody}
 	defer func() {
 		if p := recover(); p != nil {
 			h.logPanic(p, req.ID)
-			answer, err = h.http.encode(req.Kind, afterPanic(who)), nil
+			answer, err = h.http.encode(req.Kind, at.afterPanic()), nil
 		}
 	}()
 
@@ -120,16 +121,23 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer json.
 		ctx, cancel = context.WithDeadline(ctx, end.Add(-answerMargin))
 		defer cancel()
 	}
-	v, err := h.decide(ctx, h.now(), &req, &who)
+	v, err := h.decide(ctx, h.now(), &req, &at)
 	if err != nil {
 		return nil, err
 	}
 	return h.http.encode(req.Kind, v), nil
 }
 
-// decide returns the verdict on a request, or ErrUnauthorized. It sets who as
-// soon as the caller is known.
-func (h *Handler) decide(ctx context.Context, now int64, req *request.Request, who *caller) (verdict, error) {
+// progress is how far a request has come.
+type progress struct {
+	who    caller
+	limits []*plan.Limit // that match it
+	checks []limiter.Check
+}
+
+// decide returns the verdict on a request, or ErrUnauthorized. It notes in at how
+// far it has come.
+func (h *Handler) decide(ctx context.Context, now int64, req *request.Request, at *progress) (verdict, error) {
 	entry, err := h.identify(ctx, now, req)
 	switch {
 	case errors.Is(err, errGuessing):
@@ -140,9 +148,9 @@ func (h *Handler) decide(ctx context.Context, now int64, req *request.Request, w
 		h.logLookup(err, req.ID)
 		return verdict{fields: refused(nobody, codeUnavailable, reasonNone, reasonUnavailable, retryUnavailable)}, nil
 	}
-	*who = caller{tenant: entry.Tenant.ID, plan: entry.Plan.Name}
+	at.who = caller{tenant: entry.Tenant.ID, plan: entry.Plan.Name}
 	if entry.Tenant.Suspended {
-		return verdict{fields: refused(*who, codeSuspended, "tenant", reasonSuspended, retrySuspended)}, nil
+		return verdict{fields: refused(at.who, codeSuspended, "tenant", reasonSuspended, retrySuspended)}, nil
 	}
 
 	subject := plan.Subject{
@@ -152,13 +160,14 @@ func (h *Handler) decide(ctx context.Context, now int64, req *request.Request, w
 		Resource: req.Resource,
 		Header:   header(req.Headers),
 	}
-	limits := entry.Plan.Matching(req.Method, req.Resource)
-	checks := make([]limiter.Check, len(limits))
-	for i, l := range limits {
-		checks[i] = h.check(l, subject, entry.Plan.Ver)
+	at.limits = entry.Plan.Matching(req.Method, req.Resource)
+	at.checks = make([]limiter.Check, len(at.limits))
+	for i, l := range at.limits {
+		at.checks[i] = h.check(l, subject, entry.Tenant.Overrides, entry.Plan.Ver)
 	}
-	d := h.limiter.Decide(ctx, now, checks)
-	return verdict{allowed: d.Allowed, over: !d.Allowed, fields: decided(*who, limits, d)}, nil
+	d := h.limiter.Decide(ctx, now, at.checks)
+	h.notice(now, req.ID, at, d)
+	return verdict{allowed: d.Allowed, over: !d.Allowed, fields: decided(at.who, at.limits, d)}, nil
 }
 
 // logLookup logs why a caller was not identified. A plan that is missing is for
@@ -170,15 +179,4 @@ func (h *Handler) logLookup(err error, requestID string) {
 		return
 	}
 	h.log.Warn("caller not identified: the directory did not answer", "requestId", requestID, "timeout", errors.Is(err, context.DeadlineExceeded))
-}
-
-// afterPanic is the answer when Weir itself is broken. As with a store that is
-// down, a caller who is known is let through; one who is not, is not.
-func afterPanic(who caller) verdict {
-	if who == nobody {
-		return verdict{fields: refused(nobody, codeUnavailable, reasonNone, reasonUnavailable, retryUnavailable)}
-	}
-	f := decided(who, nil, limiter.Decision{Allowed: true, Tightest: -1})
-	f.Code, f.Message = codeUnchecked, messages[codeUnchecked]
-	return verdict{allowed: true, fields: f}
 }

@@ -277,7 +277,7 @@ func TestSubjectReachesTheKeys(t *testing.T) {
 func TestChecks(t *testing.T) {
 	l := newLab(t, Options{})
 	p := &plan.Plan{Name: "p", Ver: 7, Limits: []plan.Limit{
-		{Name: "api", Bucket: mustLimit(t, 100, time.Second, 100), Cost: 1},
+		{Name: "api", Bucket: mustLimit(t, 100, time.Second, 100), Cost: 1, Hold: time.Second, Initial: 3},
 		{Name: "export", Bucket: mustLimit(t, 10, time.Hour, 10), Key: mustTemplate(t, "{tenant}:{ip}:{method}:{route}"), Cost: 5},
 		{Name: "elsewhere", Match: plan.Match{Method: "POST"}, Cost: 1},
 	}}
@@ -291,7 +291,7 @@ func TestChecks(t *testing.T) {
 	})
 	l.send(t, `{"type":"REQUEST","httpMethod":"get","resource":"/r","headers":{"x-api-key":"k"},"requestContext":{"identity":{"sourceIp":"::ffff:203.0.113.7"}}}`)
 	want := []limiter.Check{
-		{Name: "api", Key: "api|acme", Limit: p.Limits[0].Bucket, Cost: 1, Ver: 7},
+		{Name: "api", Key: "api|acme", Limit: p.Limits[0].Bucket, Cost: 1, Ver: 7, Hold: time.Second, Initial: 3},
 		{Name: "export", Key: "export|acme:ip=203.0.113.7:method=GET:route=/r", Limit: p.Limits[1].Bucket, Cost: 5, Ver: 7},
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -3,7 +3,29 @@ package authorizer
 import (
 	"fmt"
 	"runtime"
+
+	"weir/internal/limiter"
 )
+
+// afterPanic is the answer when Weir itself is broken. It is as with a store that
+// is down: a caller who is known is let through, unless a limit says that what
+// cannot be checked is refused. One who is not known is refused.
+func (p *progress) afterPanic() verdict {
+	if p.who == nobody {
+		return verdict{fields: refused(nobody, codeUnavailable, reasonNone, reasonUnavailable, retryUnavailable)}
+	}
+	for i := range p.checks {
+		c := &p.checks[i]
+		if c.Mode == limiter.Enforce && c.OnError == limiter.Deny {
+			r := limiter.Result{Name: c.Name, Limit: c.Limit, Unknown: true, Remaining: -1, Wait: retryUnavailable}
+			f := decided(p.who, p.limits[i:], limiter.Decision{Results: []limiter.Result{r}})
+			return verdict{over: true, fields: f}
+		}
+	}
+	f := decided(p.who, nil, limiter.Decision{Allowed: true, Tightest: -1})
+	f.Code, f.Message = codeUnchecked, messages[codeUnchecked]
+	return verdict{allowed: true, fields: f}
+}
 
 // logPanic logs where a panic came from. Its value is left out: it may have been
 // made of what a client sent.

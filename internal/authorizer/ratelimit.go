@@ -24,9 +24,9 @@ const maxInteger = 999_999_999_999_999
 const maxItems = 10
 
 // structured returns both fields for d, the tightest limit first. What has no
-// policy to tell (no limit, an unlimited one) is left out, and so is from
-// RateLimit what is unknown: a structured field has no word for it. A field
-// without items is "".
+// policy to tell (no limit, an unlimited one, one that is not enforced) is left
+// out, and so is from RateLimit what is unknown: a structured field has no word
+// for it. A field without items is "".
 func structured(d limiter.Decision) (rateLimit, policy string) {
 	var current, policies []string
 	add := func(r *limiter.Result) {
@@ -40,7 +40,7 @@ func structured(d limiter.Decision) (rateLimit, policy string) {
 	}
 	add(&d.Results[d.Tightest])
 	for i := range d.Results {
-		if i != d.Tightest {
+		if i != d.Tightest && d.Results[i].Mode == limiter.Enforce {
 			add(&d.Results[i])
 		}
 	}
