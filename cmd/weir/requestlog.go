@@ -49,7 +49,11 @@ func outcome(r devgateway.Record) string {
 	}
 	who := c["tenant"] + "/" + c["plan"]
 	if r.Type == "" {
-		return fmt.Sprintf("%s %s: %s of %s left", who, c["reason"], c["remaining"], c["limit"])
+		held := ""
+		if ms := c["held"]; ms != "" && ms != "0" {
+			held = ", held " + ms + " ms"
+		}
+		return fmt.Sprintf("%s %s: %s of %s left%s", who, c["reason"], c["remaining"], c["limit"], held)
 	}
 	return fmt.Sprintf("%s %s: %s, retry after %s s", who, c["reason"], c["code"], c["retryAfter"])
 }

@@ -47,15 +47,23 @@ func seedPlan(ctx context.Context, c *ddbstore.Config, name string, p *plan.Plan
 }
 
 func seedTenant(ctx context.Context, c *ddbstore.Config, t plan.Tenant, ch ddbstore.Change) error {
-	status := ddbstore.Active
+	want := ddbstore.Tenant{ID: t.ID, Plan: t.Plan, Status: ddbstore.Active}
 	if t.Suspended {
-		status = ddbstore.Suspended
+		want.Status = ddbstore.Suspended
+	}
+	if t.Overrides != (plan.Overrides{}) {
+		overrides, err := t.Overrides.MarshalJSON()
+		if err != nil {
+			return fmt.Errorf("seed tenant %s: %w", t.ID, err)
+		}
+		want.Overrides = string(overrides)
 	}
 	is, err := found(c.Tenant(ctx, t.ID))
-	if err != nil || is.Version > 0 && is.Plan == t.Plan && is.Status == status {
+	if err != nil || is.Version > 0 && is.Plan == want.Plan && is.Status == want.Status && is.Overrides == want.Overrides {
 		return err
 	}
-	_, err = c.PutTenant(ctx, ddbstore.Tenant{ID: t.ID, Plan: t.Plan, Status: status, Version: is.Version}, ch)
+	want.Version = is.Version
+	_, err = c.PutTenant(ctx, want, ch)
 	return err
 }
 

@@ -32,7 +32,7 @@ type stack struct {
 
 // handler puts the parts together.
 func (s stack) handler() (http.Handler, error) {
-	h := authorizer.New(s.directory, limiter.New(s.store, limiter.Options{Region: s.region}), authorizer.Options{
+	h := authorizer.New(s.directory, limiter.New(s.store, limiter.Options{Region: s.region, Processes: 1}), authorizer.Options{
 		KeyHeader:      s.keyHeader,
 		Strict:         true, // there is one Region
 		BadCredentials: &s.plans.BadCredentials,

@@ -37,12 +37,14 @@ func (t table) Tenant(ctx context.Context, id string) (plan.Tenant, error) {
 	switch {
 	case err != nil:
 		return plan.Tenant{}, notFound(err)
-	case tn.Overrides != "":
-		return plan.Tenant{}, fmt.Errorf("%w: tenant %q has overrides", ErrInvalid, id)
 	case tn.Status != ddbstore.Active && tn.Status != ddbstore.Suspended:
 		return plan.Tenant{}, fmt.Errorf("%w: tenant %q has status %q", ErrInvalid, id, tn.Status)
 	}
-	return plan.Tenant{ID: tn.ID, Plan: tn.Plan, Suspended: tn.Status == ddbstore.Suspended}, nil
+	overrides, err := plan.ParseOverrides(id, []byte(tn.Overrides))
+	if err != nil {
+		return plan.Tenant{}, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return plan.Tenant{ID: tn.ID, Plan: tn.Plan, Suspended: tn.Status == ddbstore.Suspended, Overrides: overrides}, nil
 }
 
 func (t table) Plan(ctx context.Context, name string) (*plan.Plan, error) {

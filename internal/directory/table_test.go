@@ -120,7 +120,7 @@ func TestFromTableSeesChanges(t *testing.T) {
 	}
 
 	// What this version cannot read does not replace what it can.
-	put(t, c, ddbstore.Plan{Name: "pro", Version: 2, Body: `{"limits":[{"name":"api","rate":"300/s","mode":"shadow"}]}`})
+	put(t, c, ddbstore.Plan{Name: "pro", Version: 2, Body: `{"limits":[{"name":"api","rate":"300/s","priority":"critical"}]}`})
 	if got := limit(now + int64(time.Hour)).Bucket.Burst(); got != 200 {
 		t.Errorf("burst %d although the plan cannot be read, want the last known 200", got)
 	}
@@ -129,7 +129,7 @@ func TestFromTableSeesChanges(t *testing.T) {
 func TestFromTableRefusesWhatItCannotHonour(t *testing.T) {
 	c, _ := configured(t)
 	put(t, c, ddbstore.Tenant{ID: "special", Plan: "pro", Status: ddbstore.Active, Overrides: `{"limits":[]}`})
-	put(t, c, ddbstore.Plan{Name: "later", Body: `{"limits":[{"name":"api","rate":"1/s","hold":"1s"}]}`})
+	put(t, c, ddbstore.Plan{Name: "later", Body: `{"limits":[{"name":"api","rate":"1/s","kind":"quota"}]}`})
 	s := directory.FromTable(c)
 	if tn, err := s.Tenant(t.Context(), "special"); !errors.Is(err, directory.ErrInvalid) {
 		t.Errorf("tenant with overrides: %+v, %v, want ErrInvalid", tn, err)
@@ -137,6 +137,15 @@ func TestFromTableRefusesWhatItCannotHonour(t *testing.T) {
 	var list plan.ErrorList
 	if p, err := s.Plan(t.Context(), "later"); !errors.Is(err, directory.ErrInvalid) || !errors.As(err, &list) {
 		t.Errorf("plan of a later version: %+v, %v, want ErrInvalid and why", p, err)
+	}
+}
+
+func TestFromTableHasOverrides(t *testing.T) {
+	c, _ := configured(t)
+	put(t, c, ddbstore.Tenant{ID: "watched", Plan: "pro", Status: ddbstore.Active, Overrides: `{"mode":"shadow","hold":"250ms"}`})
+	tn, err := directory.FromTable(c).Tenant(t.Context(), "watched")
+	if want := (plan.Overrides{Mode: plan.Shadow, Hold: 250 * time.Millisecond}); err != nil || tn.Overrides != want || tn.Plan != "pro" {
+		t.Errorf("got %+v, %v, want overrides %+v", tn, err, want)
 	}
 }
 

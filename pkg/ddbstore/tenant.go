@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Tenant is a tenant as it is stored. Its overrides are text, in the form of a
-// plan's body, that this package does not look into.
+// Tenant is a tenant as it is stored. Its overrides are text that this package
+// does not look into; "" for none.
 type Tenant struct {
 	ID        string
 	Plan      string // name of its plan
