@@ -32,12 +32,12 @@ func TestColdStart(t *testing.T) {
 			f.proxy.Up(t)
 			took, back := f.until(2 * recovery)
 			if !back || took > recovery {
-				t.Errorf("the first answer from the bucket came %v after the store was back, want it within %v\n%s", ms(took), recovery, f.Log())
+				t.Errorf("the first answer from the bucket came %v after the store was back, want it within %v\n%s", ms(took), recovery, f.lines())
 			}
 			t.Logf("back after %v", ms(took))
 			r.within(t, lookup)
 			if got := r.count(0, tt.want); got != len(r.samples) {
-				t.Errorf("%d of %d answers are %q\n%s", got, len(r.samples), tt.want, f.Log())
+				t.Errorf("%d of %d answers are %q\n%s", got, len(r.samples), tt.want, f.lines())
 			}
 			f.drain()
 			f.accounts()

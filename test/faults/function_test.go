@@ -36,7 +36,14 @@ type function struct {
 	buckets string
 	event   []byte
 	answers map[code]int // by code, since it was started
+	told    bool         // the log has said that a store does not answer
 }
+
+// What the log says of an outage.
+const (
+	outageBegins = "store does not answer"
+	outageEnds   = "store answers again"
+)
 
 var tables atomic.Int64
 
@@ -112,7 +119,7 @@ func (f *function) call() sample {
 	reply, err := f.Invoke(f.t.Context(), f.event)
 	now := time.Now()
 	if err != nil || reply.Err != "" {
-		f.t.Fatalf("no answer but %q, %v: a client gets a 500\n%s", reply.Err, err, f.Log())
+		f.t.Fatalf("no answer but %q, %v: a client gets a 500\n%s", reply.Err, err, f.lines())
 	}
 	var a struct {
 		PolicyDocument struct{ Statement []struct{ Effect string } }
@@ -144,6 +151,17 @@ func (f *function) idle() time.Duration {
 		f.t.Fatalf("got %s, %v", reply.Payload, err)
 	}
 	return time.Since(began)
+}
+
+// lines returns what the function itself has logged of late, but for that of idle.
+func (f *function) lines() string {
+	var own []string
+	for line := range strings.Lines(f.Log()) {
+		if strings.HasPrefix(line, "{") && !strings.Contains(line, "event refused") {
+			own = append(own, line)
+		}
+	}
+	return strings.Join(own, "")
 }
 
 // until makes calls until one is answered from the bucket, and returns how long

@@ -2,6 +2,7 @@ package faults_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -29,6 +30,7 @@ func (f *function) traffic(d time.Duration) record {
 		next := time.Now().Add(pace)
 		r.idle = append(r.idle, f.idle())
 		r.samples = append(r.samples, f.call())
+		f.told = f.told || len(r.idle)%25 == 0 && strings.Contains(f.lines(), outageBegins) // Log keeps the end only
 		time.Sleep(time.Until(next))
 	}
 	return r
