@@ -3,9 +3,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
 
@@ -15,45 +17,59 @@ import (
 )
 
 func main() {
-	h, err := handler()
+	h, release, err := handler()
 	if err != nil {
 		for line := range strings.SplitSeq(err.Error(), "\n") {
 			fmt.Fprintln(os.Stderr, "weir: "+line)
 		}
 		os.Exit(1)
 	}
-	lambda.StartWithOptions(h)
+	lambda.StartWithOptions(h, lambda.WithEnableSIGTERM(release))
 }
 
-// handler puts the parts together. It makes no call: what fails in a network
-// should cost a request its limit, not the function its start.
-func handler() (*authorizer.Handler, error) {
+// releaseTime is how long leases may take to be returned: Lambda kills the
+// process 300 to 500 ms after SIGTERM. What is not returned by then expires.
+const releaseTime = 200 * time.Millisecond
+
+// handler puts the parts together; release is to be called before the process
+// ends. It makes no call: what fails in a network should cost a request its limit,
+// not the function its start.
+func handler() (h *authorizer.Handler, release func(), err error) {
 	executable, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s, err := settings.FromEnv(os.Getenv, executable)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	log := s.Logger(os.Stdout)
 	b, err := open(s, log)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	l := limiter.New(b.store, limiter.Options{
-		Timeout: s.StoreTimeout,
-		Region:  s.Region,
-		Regions: len(s.Regions),
-		Grace:   s.Grace,
-		Strict:  b.strict,
+		Timeout:   s.StoreTimeout,
+		Region:    s.Region,
+		Regions:   len(s.Regions),
+		Grace:     s.Grace,
+		Strict:    b.strict,
+		Processes: s.Processes,
 	})
-	return authorizer.New(b.directory, l, authorizer.Options{
+	h = authorizer.New(b.directory, l, authorizer.Options{
 		KeyHeader:      s.KeyHeader,
 		HTTP:           authorizer.HTTPStyle{IAM: s.HTTPResponse == settings.IAM, Flag: s.OverLimit == settings.Flag},
 		LookupTimeout:  10 * s.StoreTimeout,
 		Strict:         b.strict != nil || len(s.Regions) == 1, // one Region alone is exact
 		BadCredentials: b.badCredentials,
 		Log:            log,
-	}), nil
+	})
+	release = func() {
+		ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
+		defer cancel()
+		if n := l.Release(ctx, time.Now().UnixNano()); n > 0 {
+			log.Info("tokens returned", "tokens", n)
+		}
+	}
+	return h, release, nil
 }

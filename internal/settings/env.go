@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -71,6 +72,19 @@ func (e *env) duration(name string, unset, least, most time.Duration) time.Durat
 		e.invalid(name, v, fmt.Sprintf("a duration from %v to %v, such as %v", least, most, unset))
 	}
 	return d
+}
+
+// count returns the variable as a whole number from 1 to most.
+func (e *env) count(name string, unset, most int64) int64 {
+	v := e.get(name)
+	if v == "" {
+		return unset
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < 1 || n > most {
+		e.invalid(name, v, fmt.Sprintf("a whole number from 1 to %d, such as %d", most, unset))
+	}
+	return n
 }
 
 func (e *env) level(name string) slog.Level {

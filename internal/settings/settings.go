@@ -16,6 +16,7 @@
 //	WEIR_HTTP_RESPONSE    simple (default) | iam, as the HTTP API's authorizer is set up
 //	WEIR_HTTP_OVER_LIMIT  deny (default) | flag, see docs/answers.md
 //	WEIR_STORE_TIMEOUT    for the limits of a request; default 100ms. Finding out who calls may take ten times that
+//	WEIR_PROCESSES        about how many execution environments serve in all Regions, for onError: local; default 10, see docs/plans.md
 //	WEIR_LOG_LEVEL        debug | info (default) | warn | error
 //	AWS_REGION            this Region; Lambda sets it
 //
@@ -79,6 +80,7 @@ type Settings struct {
 	HTTPResponse HTTPResponse  // for HTTP APIs with payload 2.0
 	OverLimit    OverLimit     // for HTTP APIs
 	StoreTimeout time.Duration // for the limits of a request
+	Processes    int64         // about how many serve, in all Regions
 	LogLevel     slog.Level
 }
 
@@ -89,6 +91,8 @@ const (
 	DefaultGrace        = limiter.DefaultGrace
 	MinGrace            = time.Second // replication itself takes about that
 	MaxGrace            = time.Hour
+	DefaultProcesses    = limiter.DefaultProcesses
+	MaxProcesses        = 100_000
 	MaxStoreTimeout     = 5 * time.Second // API Gateway itself waits 10 s for an HTTP API's authorizer
 	DefaultPlans        = "plans.yaml"    // beside the executable
 	DefaultMemoryRegion = "local"         // with Memory, where there may be none
@@ -119,6 +123,7 @@ func FromEnv(getenv func(string) string, executable string) (Settings, error) {
 		OverLimit:    oneOf(&e, "WEIR_HTTP_OVER_LIMIT", Deny, Flag),
 		StoreTimeout: e.duration("WEIR_STORE_TIMEOUT", DefaultStoreTimeout, time.Millisecond, MaxStoreTimeout),
 		Grace:        e.duration("WEIR_GRACE", DefaultGrace, MinGrace, MaxGrace),
+		Processes:    e.count("WEIR_PROCESSES", DefaultProcesses, MaxProcesses),
 		LogLevel:     e.level("WEIR_LOG_LEVEL"),
 		Region:       e.matching("AWS_REGION", regionName, "the Region, such as eu-west-1; Lambda sets it", ""),
 	}

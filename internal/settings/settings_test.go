@@ -37,6 +37,7 @@ func TestFromEnvDefaults(t *testing.T) {
 		HTTPResponse: Simple,
 		OverLimit:    Deny,
 		StoreTimeout: 100 * time.Millisecond,
+		Processes:    10,
 		LogLevel:     slog.LevelInfo,
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -55,6 +56,7 @@ func TestFromEnvEverything(t *testing.T) {
 		"WEIR_HTTP_RESPONSE=iam",
 		"WEIR_HTTP_OVER_LIMIT=flag",
 		"WEIR_STORE_TIMEOUT=250ms",
+		"WEIR_PROCESSES=400",
 		"WEIR_LOG_LEVEL=DEBUG",
 	)...), "")
 	if err != nil {
@@ -73,6 +75,7 @@ func TestFromEnvEverything(t *testing.T) {
 		HTTPResponse: IAM,
 		OverLimit:    Flag,
 		StoreTimeout: 250 * time.Millisecond,
+		Processes:    400,
 		LogLevel:     slog.LevelDebug,
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -121,6 +124,15 @@ func TestFromEnvProblems(t *testing.T) {
 		}},
 		{"timeout of nothing", append(tables, "WEIR_STORE_TIMEOUT=0s"), []string{
 			`WEIR_STORE_TIMEOUT is "0s": write a duration from 1ms to 5s, such as 100ms`,
+		}},
+		{"no process", append(tables, "WEIR_PROCESSES=0"), []string{
+			`WEIR_PROCESSES is "0": write a whole number from 1 to 100000, such as 10`,
+		}},
+		{"half a process", append(tables, "WEIR_PROCESSES=1.5"), []string{
+			`WEIR_PROCESSES is "1.5": write a whole number from 1 to 100000, such as 10`,
+		}},
+		{"a process too many", append(tables, "WEIR_PROCESSES=100001"), []string{
+			`WEIR_PROCESSES is "100001": write a whole number from 1 to 100000, such as 10`,
 		}},
 		{"one table for both", []string{"WEIR_BUCKETS_TABLE=weir", "WEIR_CONFIG_TABLE=weir", "AWS_REGION=eu-west-1"}, []string{
 			"WEIR_CONFIG_TABLE is the same table as WEIR_BUCKETS_TABLE: buckets and configuration need a table each",
