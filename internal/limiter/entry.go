@@ -47,6 +47,7 @@ type entry struct {
 	ripe    int64 // when the last token of the lease is there; see ripeIn
 	first   int64 // tokens spent before the bucket was known, not charged yet
 	strict  bool  // the bucket is in the strict store
+	temp    bool  // not in the table: gone after this request, so nothing can be counted in it
 	offline int64 // TAT of this process's own count, while the store cannot tell
 	wasted  int64 // write units spent on refusals
 }
@@ -63,7 +64,7 @@ func (l *Limiter) local(now int64, c *Check, most int64) (Result, verdict) {
 		r.Wait = bucket.Never
 		return r, refuse
 	}
-	e, _ := l.table.lock(c.Key, now)
+	e := l.table.lock(c.Key, now)
 	defer e.mu.Unlock()
 	e.demand.add(now, c.Cost)
 	return r, e.local(now, c, &r, most)
@@ -94,7 +95,7 @@ func (e *entry) local(now int64, c *Check, r *Result, most int64) verdict {
 		r.Wait = max(r.Wait, 1) // a token may be there by now; the next lease is not
 		return refuse
 	}
-	if !e.known && e.first+c.Cost <= c.Initial {
+	if !e.known && !e.temp && e.first+c.Cost <= c.Initial {
 		e.first += c.Cost
 		e.describe(now, c, r, true)
 		r.Remaining -= e.first

@@ -210,7 +210,7 @@ func (l *Limiter) handBack(now int64, checks []Check, results []Result) {
 	for i := range results {
 		c, r := &checks[i], &results[i]
 		if r.Allowed && !r.Unknown && c.Cost > 0 && c.Mode != Off && !c.Limit.IsUnlimited() {
-			e, _ := l.table.lock(c.Key, now)
+			e := l.table.lock(c.Key, now)
 			e.handBack(now, c, r)
 			e.mu.Unlock()
 		}

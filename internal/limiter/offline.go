@@ -19,6 +19,10 @@ func (l *Limiter) unknownLocked(now int64, e *entry, c *Check, r *Result) {
 		// Until when nobody knows; a second is the least that a client can be told.
 		r.Allowed, r.Wait = false, time.Second
 	case AdmitLocal:
+		if e.temp {
+			r.Allowed, r.Wait = false, time.Second
+			break
+		}
 		r.Wait = e.countOffline(now, c, l.processes)
 		r.Allowed = r.Wait == 0
 	}

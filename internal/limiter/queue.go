@@ -16,7 +16,7 @@ type waiter struct {
 // settle decides one check, with a store call of its own or from what the call
 // in flight brings. Requests are served in the order in which they came.
 func (l *Limiter) settle(ctx context.Context, now int64, c *Check, r *Result, most int64) {
-	e, _ := l.table.lock(c.Key, now)
+	e := l.table.lock(c.Key, now)
 	if e.local(now, c, r, most) != ask {
 		e.mu.Unlock()
 		return

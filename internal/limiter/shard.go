@@ -29,11 +29,10 @@ type node struct {
 	used  atomic.Bool // found since the hand last passed
 }
 
-// placed is an entry, and whether the table has it.
+// placed is an entry, and whether the table has it no longer.
 type placed struct {
 	entry
-	temp bool // it never had
-	gone bool // it had; entry.mu is held
+	gone bool // entry.mu is held
 }
 
 // find returns the node of key. Without s.mu it may miss one.

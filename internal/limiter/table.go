@@ -62,15 +62,15 @@ func newTableOf(most, regions int) *table {
 }
 
 // lock returns the entry of a bucket, made on first use, with its mu held. The
-// table has no other of that key while this one is locked or not idle, unless kept
-// is false: then the entry is the caller's alone, and what it still holds when
-// the caller is done is lost.
-func (t *table) lock(key string, now int64) (e *entry, kept bool) {
+// table has no other of that key while this one is locked or not idle. If it is
+// temp, the entry is the caller's alone, and what it still holds when the caller
+// is done is lost.
+func (t *table) lock(key string, now int64) *entry {
 	for {
 		p := t.at(key, now)
 		p.mu.Lock()
 		if !p.gone {
-			return &p.entry, !p.temp
+			return &p.entry
 		}
 		p.mu.Unlock() // dropped between the two lines above
 	}
@@ -121,7 +121,7 @@ func (t *table) place(s *shard, hash uint32, key string, now int64) *placed {
 
 func (t *table) temporary() *placed {
 	t.overflow.Add(1)
-	return &placed{temp: true}
+	return &placed{entry: entry{temp: true}}
 }
 
 // take adds one to n unless that is more than most.

@@ -14,7 +14,7 @@ func BenchmarkTable(b *testing.B) {
 		names := make([]string, keys)
 		for i := range names {
 			names[i] = keyOf(i)
-			e, _ := tab.lock(names[i], t0)
+			e := tab.lock(names[i], t0)
 			e.mu.Unlock()
 		}
 		for _, op := range []struct {
@@ -23,7 +23,7 @@ func BenchmarkTable(b *testing.B) {
 		}{
 			{"find", func(key string) { tab.at(key, t0) }},
 			{"lock", func(key string) {
-				e, _ := tab.lock(key, t0)
+				e := tab.lock(key, t0)
 				e.mu.Unlock()
 			}},
 		} {

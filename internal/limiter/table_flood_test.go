@@ -37,7 +37,7 @@ func TestFloodOfRandomKeys(t *testing.T) {
 	tab := newTableOf(DefaultMaxBuckets, 1)
 	spent := [active]int64{}
 	for i := range active {
-		e, _ := tab.lock(keyOf(i), t0)
+		e := tab.lock(keyOf(i), t0)
 		e.demand.add(t0, 1)
 		e.credit, e.creditUntil = 1_000_000, t0+tSec
 		e.mu.Unlock()
@@ -51,11 +51,11 @@ func TestFloodOfRandomKeys(t *testing.T) {
 			t.Fatalf("key %d of the flood not kept, although 99 of 100 entries are idle", i)
 		}
 		if k := i % (7 * active); k < active {
-			e, kept := tab.lock(keyOf(k), now)
+			e := tab.lock(keyOf(k), now)
 			e.credit--
 			spent[k]++
 			e.mu.Unlock()
-			if !kept {
+			if e.temp {
 				t.Fatalf("active bucket %d not kept", k)
 			}
 		}
@@ -65,7 +65,7 @@ func TestFloodOfRandomKeys(t *testing.T) {
 		t.Errorf("%d buckets after the flood, want %d", n, DefaultMaxBuckets)
 	}
 	for i := range active {
-		e, _ := tab.lock(keyOf(i), t0)
+		e := tab.lock(keyOf(i), t0)
 		if e.credit != 1_000_000-spent[i] {
 			t.Errorf("bucket %d: lease of %d after %d were spent of a million", i, e.credit, spent[i])
 		}
@@ -84,11 +84,15 @@ type forgetful struct {
 
 	mu   sync.Mutex
 	rows map[string]bucket.Row
+	gone bool // it cannot tell
 }
 
 func (s *forgetful) Charge(_ context.Context, key string, c bucket.Charge) (bucket.Outcome, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.gone {
+		return bucket.Outcome{}, ErrUnavailable
+	}
 	row, found := s.rows[key]
 	row.Region = s.regions[0]
 	row, status := c.Apply(row, found)
@@ -118,7 +122,7 @@ func TestFloodLeavesAdmissionExact(t *testing.T) {
 	const burst, clients = 5000, 4
 	flood := 200_000
 	if testing.Short() || raceEnabled {
-		flood = 20_000
+		flood = 8_000
 	}
 	store := &forgetful{prefix: "active", regions: []string{"a"}, rows: map[string]bucket.Row{}}
 	l := New(store, Options{Region: "a", Timeout: time.Minute, MaxBuckets: 1000})
@@ -159,23 +163,66 @@ func TestFloodLeavesAdmissionExact(t *testing.T) {
 	checkTable(t, l.table)
 }
 
-// 100,000 buckets in 32 MiB, charged at the pace at which a process can, in one
-// Region and in several.
+// What a bucket that is not kept is let do is what the store says, or nothing.
+func TestFullTableAdmitsNothingUncounted(t *testing.T) {
+	store := &forgetful{prefix: "", regions: []string{"a"}, rows: map[string]bucket.Row{}}
+	l := New(store, Options{Region: "a", MaxBuckets: 1})
+	e := l.table.lock("lease", t0)
+	e.demand.add(t0, 1)
+	e.credit, e.creditUntil = 1, tLater
+	e.mu.Unlock()
+
+	slow, err := bucket.NewLimit(bucket.Rate{Count: 5, Period: time.Hour}, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	admitted := func(key string) (n int) {
+		c := []Check{{Name: "api", Key: key, Limit: slow, Cost: 1, Initial: 5, OnError: AdmitLocal}}
+		for range 50 {
+			if l.Decide(context.Background(), t0, c).Allowed {
+				n++
+			}
+		}
+		return n
+	}
+	if n := admitted("first tokens"); n != 5 {
+		t.Errorf("%d admitted of a burst of 5", n)
+	}
+	store.gone = true
+	if n := admitted("own count"); n != 0 {
+		t.Errorf("%d admitted while nobody counts", n)
+	}
+}
+
+// 100,000 buckets in 32 MiB: at the pace of a thousand new ones a second, and with
+// several Regions at any.
 func TestMemoryOfManyBuckets(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector changes what objects weigh")
 	}
 	const buckets, most = DefaultMaxBuckets, 32 << 20
-	for _, regions := range [][]string{{"eu-central-1"}, {"eu-central-1", "us-east-1", "ap-northeast-1"}} {
-		t.Run(fmt.Sprintf("%d Regions", len(regions)), func(t *testing.T) {
+	names := []string{"eu-central-1", "us-east-1", "ap-northeast-1", "eu-west-1", "us-west-2"}
+	for _, tt := range []struct {
+		regions int
+		apart   time.Duration
+	}{
+		{1, time.Millisecond},
+		{3, time.Millisecond},
+		{2, 0},
+		{3, 0},
+		{5, 0},
+	} {
+		t.Run(fmt.Sprintf("%d Regions, %v apart", tt.regions, tt.apart), func(t *testing.T) {
+			regions := names[:tt.regions]
 			before := heap()
-			l := New(&forgetful{prefix: "-", regions: regions}, Options{Region: regions[0], Regions: len(regions), Serial: true})
+			l := New(&forgetful{prefix: "-", regions: regions}, Options{Region: regions[0], Regions: tt.regions, Serial: true})
 			limit := perSecond(t, 100)
 			for i := range buckets {
-				l.Decide(context.Background(), t0+int64(i)*int64(time.Millisecond), []Check{{Name: "api", Key: keyOf(i), Limit: limit, Cost: 1}})
+				now := t0 + int64(i)*int64(tt.apart)
+				l.Decide(context.Background(), now, []Check{{Name: "api", Key: keyOf(i), Limit: limit, Cost: 1}})
 			}
 			grown := heap() - before
-			t.Logf("%d bytes a bucket; %.1f MiB", grown/buckets, float64(grown)/(1<<20))
+			t.Logf("%d bytes a bucket; %.1f MiB; %d entries", grown/buckets, float64(grown)/(1<<20), l.table.entries.Load())
 			if grown > most {
 				t.Errorf("%d buckets take %.1f MiB, want up to 32", buckets, float64(grown)/(1<<20))
 			}

@@ -30,10 +30,10 @@ func keyOf(i int) string { return fmt.Sprintf("api|tenant-%08d:%06d", i, i) }
 
 // use does what a request does first: it asks for a token of a bucket.
 func use(t *table, key string, now int64) (*entry, bool) {
-	e, kept := t.lock(key, now)
+	e := t.lock(key, now)
 	e.demand.add(now, 1)
 	e.mu.Unlock()
-	return e, kept
+	return e, !e.temp
 }
 
 func touch(t *table, key string, now int64) *entry {
@@ -45,7 +45,7 @@ func touch(t *table, key string, now int64) *entry {
 // are as many as t says and no more than it may have.
 func checkTable(t *testing.T, tab *table) {
 	t.Helper()
-	n := 0
+	n, entries := 0, 0
 	for i := range tab.shards {
 		s := &tab.shards[i]
 		s.mu.Lock()
@@ -54,6 +54,9 @@ func checkTable(t *testing.T, tab *table) {
 			for j := range *all {
 				if node := (*all)[j].Load(); node != nil {
 					held++
+					if node.entry.Load() != nil {
+						entries++
+					}
 					if all.find(node.hash, node.key) != node {
 						t.Errorf("shard %d holds %q, but does not find it", i, node.key)
 					}
@@ -69,6 +72,9 @@ func checkTable(t *testing.T, tab *table) {
 	if size := tab.size.Load(); int64(n) != size || size > tab.max {
 		t.Errorf("%d nodes, size %d, at most %d", n, size, tab.max)
 	}
+	if count := tab.entries.Load(); int64(entries) != count || count > tab.most {
+		t.Errorf("%d entries, counted %d, at most %d", entries, count, tab.most)
+	}
 }
 
 // A table that is large enough has one entry for each key, for good.
@@ -81,10 +87,10 @@ func TestTableHasOneEntryPerKey(t *testing.T) {
 	checkTable(t, tab)
 	seen := map[*entry]bool{}
 	for key, e := range want {
-		got, kept := tab.lock(key, t0)
+		got := tab.lock(key, t0)
 		got.mu.Unlock()
-		if got != e || !kept {
-			t.Fatalf("%q has another entry now (kept %v)", key, kept)
+		if got != e || e.temp {
+			t.Fatalf("%q has another entry now (temp %v)", key, got.temp)
 		}
 		if seen[e] {
 			t.Fatalf("%q shares its entry", key)
@@ -129,7 +135,7 @@ func TestTableKeepsWhatIsNotIdle(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			const most = 100
 			tab := newTableOf(most, 1)
-			e, _ := tab.lock("it", t0)
+			e := tab.lock("it", t0)
 			e.demand.add(t0, 1)
 			tt.set(e)
 			e.mu.Unlock()
@@ -141,7 +147,7 @@ func TestTableKeepsWhatIsNotIdle(t *testing.T) {
 				}
 			}
 			flood(tt.free - 1)
-			if got, kept := tab.lock("it", tt.free-1); got != e || !kept {
+			if got := tab.lock("it", tt.free-1); got != e {
 				t.Fatal("forgotten in a flood")
 			}
 			e.mu.Unlock()
@@ -162,7 +168,7 @@ func TestTableKeepsWhatIsNotIdle(t *testing.T) {
 // An entry that somebody has locked is in use, whatever is in it.
 func TestTableKeepsWhatIsLocked(t *testing.T) {
 	tab := newTableOf(10, 1)
-	e, _ := tab.lock("it", t0)
+	e := tab.lock("it", t0)
 	for i := range 1000 {
 		touch(tab, keyOf(i), tLater)
 	}
@@ -178,7 +184,7 @@ func TestTableFullOfActiveEntries(t *testing.T) {
 	tab := newTableOf(most, 1)
 	all := map[string]*entry{}
 	for i := range most {
-		e, _ := tab.lock(keyOf(i), t0)
+		e := tab.lock(keyOf(i), t0)
 		e.credit, e.creditUntil = 1, t0+tSec
 		e.mu.Unlock()
 		all[keyOf(i)] = e
@@ -200,6 +206,52 @@ func TestTableFullOfActiveEntries(t *testing.T) {
 	if _, kept := use(tab, "new", t0+tSec); !kept {
 		t.Error("not kept after the leases ran out")
 	}
+}
+
+// With several Regions entries are heavy, and there are fewer than buckets.
+func TestTableHasFewerEntriesThanBuckets(t *testing.T) {
+	const most = 20_000
+	tab := newTableOf(most, 3)
+	if tab.most >= most/3 || newTableOf(most, 1).most != most || newTableOf(100, 3).most != 100 {
+		t.Fatalf("%d entries of %d buckets", tab.most, most)
+	}
+	for i := range most { // all idle
+		if _, kept := use(tab, keyOf(i), t0); !kept {
+			t.Fatalf("bucket %d not kept, although the others are idle", i)
+		}
+	}
+	checkTable(t, tab)
+	if n := tab.size.Load(); n != most {
+		t.Errorf("%d buckets, want %d", n, most)
+	}
+	lease := func(key string) (*entry, bool) {
+		e := tab.lock(key, t0)
+		e.demand.add(t0, 1)
+		e.credit, e.creditUntil = 1, t0+tSec
+		e.mu.Unlock()
+		return e, !e.temp
+	}
+	held, refused := map[string]*entry{}, 0
+	for i := range 2 * int(tab.most) {
+		if e, kept := lease(keyOf(i)); kept {
+			held[keyOf(i)] = e
+		} else {
+			refused++
+		}
+	}
+	if len(held) < int(tab.most)*9/10 || refused < int(tab.most) {
+		t.Errorf("%d leases held and %d not kept with room for %d", len(held), refused, tab.most)
+	}
+	for key, e := range held {
+		if touch(tab, key, t0) != e {
+			t.Fatalf("%q lost its lease", key)
+		}
+	}
+	checkTable(t, tab)
+	if _, kept := use(tab, "new", t0+tSec); !kept {
+		t.Error("not kept after the leases ran out")
+	}
+	checkTable(t, tab)
 }
 
 // Buckets in use outlive a flood of keys that come once.
@@ -229,7 +281,7 @@ func TestTableResistsScans(t *testing.T) {
 // A dormant entry is dropped, and what its tat was is remembered.
 func TestTableDropsWhatIsDormant(t *testing.T) {
 	tab := newTableOf(10_000, 1)
-	e, _ := tab.lock("it", t0)
+	e := tab.lock("it", t0)
 	e.demand.add(t0, 1)
 	e.tat, e.credit, e.creditUntil = 42, 3, t0+tSec
 	e.mu.Unlock()
@@ -239,7 +291,7 @@ func TestTableDropsWhatIsDormant(t *testing.T) {
 		}
 	}
 	at := func(now int64) *entry { // looks without asking
-		e, _ := tab.lock("it", now)
+		e := tab.lock("it", now)
 		e.mu.Unlock()
 		return e
 	}
@@ -260,7 +312,7 @@ func TestTableDropsWhatIsDormant(t *testing.T) {
 func TestTableKeepsWhatIsOwed(t *testing.T) {
 	tab := newTableOf(10_000, 1)
 	set := func(key string, f func(*entry)) *entry {
-		e, _ := tab.lock(key, t0)
+		e := tab.lock(key, t0)
 		e.demand.add(t0, 1)
 		f(e)
 		e.mu.Unlock()
@@ -274,7 +326,7 @@ func TestTableKeepsWhatIsOwed(t *testing.T) {
 		touch(tab, keyOf(i), t0+3599*tSec)
 	}
 	for key, e := range want {
-		if got, _ := tab.lock(key, t0); got != e {
+		if got := tab.lock(key, t0); got != e {
 			t.Errorf("%s: dropped", key)
 		} else {
 			e.mu.Unlock()
@@ -295,8 +347,8 @@ func TestTableGivesOutOneEntryAtATime(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, uint64(g)))
 			for range 10_000 {
 				k := rng.IntN(keys)
-				e, kept := tab.lock(keyOf(k), t0)
-				if kept {
+				e := tab.lock(keyOf(k), t0)
+				if !e.temp {
 					if !owner[k].TryLock() {
 						t.Errorf("two entries of key %d", k)
 						e.mu.Unlock()
