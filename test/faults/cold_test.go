@@ -11,7 +11,6 @@ import (
 // tenant. Who calls cannot be found out, so it refuses, unless another Region can
 // tell; then limits follow their policy.
 func TestColdStart(t *testing.T) {
-	down := func(p *testengine.Proxy) { p.Down() }
 	silent := func(p *testengine.Proxy) { p.Set(testengine.In(region, testengine.Stall)) }
 	for _, tt := range []struct {
 		name  string
@@ -22,7 +21,7 @@ func TestColdStart(t *testing.T) {
 	}{
 		{"gone", down, 2 * time.Second, nil, unavailable},
 		{"silent", silent, 4 * time.Second, nil, unavailable},
-		{"silent, but not in another Region", silent, 3 * time.Second, []string{"WEIR_REGIONS=" + region + "," + other}, unchecked},
+		{"silent, but not in another Region", silent, 2500 * time.Millisecond, []string{bothRegions}, unchecked},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := start(t, allow, tt.env...)

@@ -13,9 +13,17 @@ type policy struct {
 	name   string
 	fields string // of the limit, beside its rate and burst
 	blind  []code // what may be answered while the store cannot tell
+	most   int    // how many may be let pass so; 0 for any number
 }
 
-var allow = policy{name: "allow", blind: []code{unchecked}}
+// processes is how many are said to serve, for the policy local.
+const processes = 10
+
+var (
+	allow = policy{name: "allow", blind: []code{unchecked}}
+	local = policy{name: "local", fields: `,"onError":"local"`, blind: []code{unchecked, capped}, most: burst / processes}
+	deny  = policy{name: "deny", fields: `,"onError":"deny"`, blind: []code{unavailable}}
+)
 
 // leases is how long a process may answer from tokens that it has charged before
 // the store broke.
@@ -33,6 +41,9 @@ type fault struct {
 	partial bool // the store still answers some
 }
 
+func down(p *testengine.Proxy)             { p.Down() }
+func up(t *testing.T, p *testengine.Proxy) { p.Up(t) }
+
 func faults() []fault {
 	set := func(f testengine.Fault) func(*testengine.Proxy) {
 		return func(p *testengine.Proxy) { p.Set(f) }
@@ -40,18 +51,23 @@ func faults() []fault {
 	unset := func(_ *testing.T, p *testengine.Proxy) { p.Set(nil) }
 	return []fault{
 		{name: "latency of 5 s", lasts: 3 * time.Second, begin: set(testengine.Slow(5 * time.Second)), end: unset},
-		{name: "connections reset", lasts: 3 * time.Second, begin: set(testengine.Reset), end: unset},
-		{name: "half throttled", lasts: 3 * time.Second, begin: set(testengine.EverySecond(testengine.Throttle)), end: unset, partial: true},
-		{name: "gone", lasts: *outage, begin: (*testengine.Proxy).Down, end: func(t *testing.T, p *testengine.Proxy) { p.Up(t) }},
-		{name: "slow, then back", lasts: 3 * time.Second, begin: set(testengine.Slow(3 * deadline)), end: unset},
+		{name: "connections reset", lasts: 2500 * time.Millisecond, begin: set(testengine.Reset), end: unset},
+		{name: "half throttled", lasts: 2 * time.Second, begin: set(testengine.EverySecond(testengine.Throttle)), end: unset, partial: true},
+		{name: "gone", lasts: *outage, begin: down, end: up},
+		{name: "slow, then back", lasts: 2500 * time.Millisecond, begin: set(testengine.Slow(3 * deadline)), end: unset},
 	}
 }
 
 func TestFault(t *testing.T) {
-	for _, p := range []policy{allow} {
-		for _, fa := range faults() {
-			t.Run(fa.name+"/"+p.name, func(t *testing.T) { testFault(t, fa, p) })
-		}
+	for _, fa := range faults() {
+		t.Run(fa.name, func(t *testing.T) { testFault(t, fa, allow) })
+	}
+}
+
+func TestPolicy(t *testing.T) {
+	gone := fault{lasts: 3 * time.Second, begin: down, end: up}
+	for _, p := range []policy{local, deny} {
+		t.Run(p.name, func(t *testing.T) { testFault(t, gone, p) })
 	}
 }
 
@@ -84,9 +100,12 @@ func testFault(t *testing.T, fa fault, p policy) {
 // ended.
 func blind(t *testing.T, f *function, r record, p policy) {
 	t.Helper()
-	late := r.count(leases, ok, unchecked, rateLimited, unavailable)
+	late := r.count(leases, ok, unchecked, rateLimited, unavailable, capped)
 	if got := r.count(leases, p.blind...); got != late || late == 0 {
 		t.Errorf("%d of %d answers are by the policy (%v)", got, late, p.blind)
+	}
+	if got := r.count(0, unchecked); p.most > 0 && (got == 0 || got > p.most) {
+		t.Errorf("%d requests let pass without the bucket, want 1 to %d", got, p.most)
 	}
 	begins, ends := strings.Count(f.lines(), outageBegins), strings.Count(f.lines(), outageEnds)
 	if !f.told || begins > 1 || ends != 1 {
@@ -111,7 +130,7 @@ func (f *function) accounts() {
 	f.t.Helper()
 	spent := f.spent()
 	f.t.Logf("%d admitted from the bucket and %d by policy, %d refused by the bucket and %d by policy; %d tokens charged",
-		f.answers[ok], f.answers[unchecked], f.answers[rateLimited], f.answers[unavailable], spent)
+		f.answers[ok], f.answers[unchecked], f.answers[rateLimited], f.answers[unavailable]+f.answers[capped], spent)
 	if f.answers[ok] > spent || spent > burst {
 		f.t.Errorf("%d admitted from a bucket of %d, with %d charged", f.answers[ok], burst, spent)
 	}

@@ -10,7 +10,7 @@
 // may be busy:
 //
 //	go test -v ./test/faults
-//	go test -v ./test/faults -run 'Fault/gone' -outage 30s
+//	go test -v ./test/faults -run Fault/gone -outage 30s
 package faults_test
 
 import (
