@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -27,10 +28,19 @@ import (
 // plans and template, on a clock that stands still.
 type api struct {
 	*httptest.Server
-	now atomic.Int64
+	now   atomic.Int64
+	store *memstore.Store
+
+	mu      sync.Mutex
+	records []devgateway.Record // of the requests so far
 }
 
 func newAPI(t *testing.T) *api {
+	t.Helper()
+	return newAPIOf(t, "examples/plans.yaml")
+}
+
+func newAPIOf(t *testing.T, plansFile string) *api {
 	t.Helper()
 	file := func(name string) []byte {
 		b, err := os.ReadFile(repository + "/" + name)
@@ -39,7 +49,7 @@ func newAPI(t *testing.T) *api {
 		}
 		return b
 	}
-	plans, err := plan.Parse("examples/plans.yaml", file("examples/plans.yaml"))
+	plans, err := plan.Parse(plansFile, file(plansFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,17 +61,20 @@ func newAPI(t *testing.T) *api {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &api{}
+	a := &api{store: memstore.New(localRegion)}
 	a.now.Store(time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC).UnixNano())
 	h, err := stack{
 		plans:          plans,
 		directory:      dir,
-		store:          memstore.New(localRegion),
+		store:          a.store,
 		region:         localRegion,
 		template:       template,
 		sourceIPHeader: sourceIPHeader,
 		log:            slog.New(slog.DiscardHandler),
 		record: func(r devgateway.Record) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.records = append(a.records, r)
 			if len(r.Warnings) > 0 {
 				t.Errorf("the template and the authorizer do not fit: %v", r.Warnings)
 			}

@@ -165,6 +165,33 @@ tenants: [{ id: acme, plan: p, keys: [acme] }]
 	}
 }
 
+// 300/s for five seconds where 100/s may pass: what is held is a queue of at most
+// 250 ms, and what is beyond is refused at once.
+func TestHoldUnderLastingOverload(t *testing.T) {
+	longest := time.Duration(0)
+	l := planLab(t, `
+plans: { p: { limits: [{ name: api, rate: 100/s, hold: 250ms }] } }
+tenants: [{ id: acme, plan: p, keys: [acme] }]
+`, limiter.Options{Sleep: func(_ context.Context, d time.Duration) error { longest = max(longest, d); return nil }})
+	served := [5]int{}
+	total := 0
+	for i := range 5 * 300 {
+		if l.send(t, rest("acme", "")).allowed() {
+			served[i/300]++
+			total++
+		}
+		l.now += int64(time.Second) / 300
+	}
+	t.Logf("served in each second: %v; held for %v at most", served, longest)
+	if longest > 250*time.Millisecond || longest < 200*time.Millisecond {
+		t.Errorf("held for %v at most, want nearly 250 ms and no more", longest)
+	}
+	// The burst, 100/s, and the 25 that take their tokens from the sixth second.
+	if total > 625 || total < 550 {
+		t.Errorf("%d served, want 625 less a pause at the end", total)
+	}
+}
+
 // A request whose time is up while it is held is refused, and its tokens were not
 // used.
 func TestHoldBrokenOff(t *testing.T) {
