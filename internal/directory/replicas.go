@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"strings"
 	"time"
 
@@ -120,36 +121,46 @@ func (r *Replicas) Plan(ctx context.Context, name string) (*plan.Plan, error) {
 // read asks one Region after the other. The error is that of the first to answer,
 // that of ctx, or an *UnreadableError.
 func read[K, V any](ctx context.Context, r *Replicas, k K, get func(Source, context.Context, K) (V, error)) (V, error) {
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, readTime)
+		defer cancel()
+	}
 	list := r.list
-	left := timeLeft(ctx)
-	if left < haste {
+	if timeLeft(ctx) < haste {
 		list = list[:1]
 	}
 	var none V
 	var failed []*RegionError
 	for i, g := range list {
-		if i < len(list)-1 {
-			left /= 2 // the rest is for the others
+		part := timeLeft(ctx) / 2 // the rest is for the others
+		if i == len(list)-1 {
+			part = forever
 		}
-		v, err := ask(ctx, g, left, k, get)
+		v, err := ask(ctx, g, part, k, get)
 		switch {
 		case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, ErrInvalid):
 			return v, err
 		case ctx.Err() != nil:
 			return none, fmt.Errorf("%s: %w", g.Region, ctx.Err())
-		case errors.Is(err, context.DeadlineExceeded): // ours: the caller's has time left
-			err = fmt.Errorf("%w: no answer within %v", ddbstore.ErrUnavailable, left)
+		case errors.Is(err, context.DeadlineExceeded): // that of its part: the caller has time left
+			err = fmt.Errorf("%w: no answer within %v", ddbstore.ErrUnavailable, part)
 		}
 		failed = append(failed, &RegionError{g.Region, err})
-		left = timeLeft(ctx)
 	}
 	return none, &UnreadableError{failed}
 }
 
-// ask asks one Region for at most d.
-func ask[K, V any](ctx context.Context, g guarded, d time.Duration, k K, get func(Source, context.Context, K) (V, error)) (v V, err error) {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
+// forever is a part of a lookup's time that ends with the lookup.
+const forever = time.Duration(math.MaxInt64)
+
+// ask asks one Region for at most part.
+func ask[K, V any](ctx context.Context, g guarded, part time.Duration, k K, get func(Source, context.Context, K) (V, error)) (v V, err error) {
+	if part != forever {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, part)
+		defer cancel()
+	}
 	err = g.breaker.Do(ctx, func() error {
 		v, err = get(g.Source, ctx, k)
 		return err
@@ -158,9 +169,6 @@ func ask[K, V any](ctx context.Context, g guarded, d time.Duration, k K, get fun
 }
 
 func timeLeft(ctx context.Context) time.Duration {
-	t, ok := ctx.Deadline()
-	if !ok {
-		return readTime
-	}
+	t, _ := ctx.Deadline()
 	return time.Until(t)
 }
