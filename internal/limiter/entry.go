@@ -22,52 +22,53 @@ const (
 
 // entry is what this process knows of one bucket.
 type entry struct {
-	mu    sync.Mutex
-	limit bucket.Limit // the limit the rest was computed with
-	ver   int64
-
-	row   bucket.Row // this Region's row as last seen
-	known bool
-	peers *peers // the other Regions' rows; nil if never read
-	tat   int64  // of the whole bucket as last computed
-	ahead int64  // how much of tat is expected and not visible yet
-	paid  int64  // remainder of Limit.Charge
-
-	demand      demand
+	// What a decision from memory reads comes first, to be in few cache lines.
+	mu          sync.Mutex
+	busy        bool  // a store call is in flight
+	known       bool  // row has been read or written
+	strict      bool  // the bucket is in the strict store
+	temp        bool  // not in the table: gone after this request, so nothing can be counted in it
 	credit      int64 // tokens charged and not yet spent: the lease
 	creditUntil int64
-	wonAt       int64 // when tokens were charged last
-	gap         int64 // between such charges, averaged, ns
 	denyUntil   int64 // refusal memory
-	refusedAt   int64
+	tat         int64 // of the whole bucket as last computed
+	ripe        int64 // when the last token of the lease is there; see ripeIn
+	ver         int64
+	demand      demand
+	limit       bucket.Limit // the limit the rest was computed with
 
-	busy  bool      // a store call is in flight
-	queue []*waiter // requests that wait for it, in their order
+	row   bucket.Row // this Region's row as last seen
+	peers *peers     // the other Regions' rows; nil if never read
+	ahead int64      // how much of tat is expected and not visible yet
+	paid  int64      // remainder of Limit.Charge
 
-	ripe    int64 // when the last token of the lease is there; see ripeIn
-	first   int64 // tokens spent before the bucket was known, not charged yet
-	strict  bool  // the bucket is in the strict store
-	temp    bool  // not in the table: gone after this request, so nothing can be counted in it
-	offline int64 // TAT of this process's own count, while the store cannot tell
-	wasted  int64 // write units spent on refusals
+	wonAt     int64 // when tokens were charged last
+	gap       int64 // between such charges, averaged, ns
+	refusedAt int64
+
+	queue   []*waiter // requests that wait for the call in flight, in their order
+	first   int64     // tokens spent before the bucket was known, not charged yet
+	offline int64     // TAT of this process's own count, while the store cannot tell
+	wasted  int64     // write units spent on refusals
 }
 
 // local decides c from memory alone. Its Result is complete unless the verdict
 // is ask.
-func (l *Limiter) local(now int64, c *Check, most int64) (Result, verdict) {
-	r := Result{Name: c.Name, Limit: c.Limit, FromMemory: true, Mode: c.Mode}
+func (l *Limiter) local(now int64, c *Check, r *Result, most int64) verdict {
+	r.Name, r.Limit, r.FromMemory, r.Mode = c.Name, c.Limit, true, c.Mode
 	switch {
 	case c.Mode == Off || c.Limit.IsUnlimited():
 		r.Allowed, r.Remaining = true, c.Limit.Remaining(0, now)
-		return r, allow
+		return allow
 	case c.Limit.IsZero() || c.Cost > c.Limit.Burst():
 		r.Wait = bucket.Never
-		return r, refuse
+		return refuse
 	}
 	e := l.table.lock(c.Key, now)
-	defer e.mu.Unlock()
 	e.demand.add(now, c.Cost)
-	return r, e.local(now, c, &r, most)
+	v := e.local(now, c, r, most)
+	e.mu.Unlock()
+	return v
 }
 
 // local fills r from what is known; e.mu is held.
@@ -104,10 +105,14 @@ func (e *entry) local(now int64, c *Check, r *Result, most int64) verdict {
 	return ask
 }
 
-// adopt forgets what was computed under another limit; e.mu is held.
+// adopt forgets what was computed under another limit; e.mu is held. A limit that
+// was cut does not let tokens be spent that were charged at the old price.
 func (e *entry) adopt(c *Check) {
-	if e.limit == c.Limit && e.ver == c.Ver {
+	if e.ver == c.Ver && e.limit == c.Limit {
 		return
+	}
+	if c.Limit.Burst() < e.limit.Burst() || c.Limit.Time(1) > e.limit.Time(1) {
+		e.credit = 0
 	}
 	e.limit, e.ver = c.Limit, c.Ver
 	e.paid, e.denyUntil, e.offline = 0, 0, 0

@@ -7,7 +7,6 @@ import (
 
 	"weir/internal/limiter"
 	"weir/internal/memstore"
-	"weir/pkg/bucket"
 )
 
 const ms = int64(time.Millisecond)
@@ -134,22 +133,5 @@ func TestLeasesAcrossRegions(t *testing.T) {
 	n := drive(ls, start, start+20*second, ms/3, check("api", l, 1))
 	if most := l.Burst() + l.Tokens(20*second); int64(n) > most*102/100 || int64(n) < most*97/100 {
 		t.Errorf("%d admitted by two Regions, one bucket admits %d", n, most)
-	}
-}
-
-func BenchmarkAllowFromMemory(b *testing.B) {
-	l := processes(memstore.New("r"), 1)[0]
-	lim, err := bucket.NewLimit(bucket.Rate{Count: bucket.MaxPerSecond, Period: time.Second}, bucket.MaxBurst)
-	if err != nil {
-		b.Fatal(err)
-	}
-	c := []limiter.Check{check("api", lim, 1)}
-	ctx, buf, now := context.Background(), make([]limiter.Result, 0, 1), start
-	b.ReportAllocs()
-	for b.Loop() {
-		now += 1000
-		if !l.DecideInto(ctx, now, c, buf).Allowed {
-			b.Fatal("refused")
-		}
 	}
 }

@@ -181,8 +181,8 @@ func (l *Limiter) DecideInto(ctx context.Context, now int64, checks []Check, buf
 	most := l.longest(ctx, now)
 	for i := range checks {
 		c := &checks[i]
-		r, verdict := l.local(now, c, most)
-		results = append(results, r)
+		results = append(results, Result{})
+		verdict := l.local(now, c, &results[i], most)
 		switch {
 		case verdict == ask:
 			asks++

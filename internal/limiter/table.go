@@ -17,7 +17,7 @@ const (
 	mostLooks = 64
 
 	// Of the buckets kept in mind one in fewer*Regions may have an entry at the same
-	// time, but fewEntries always may. In one Region all may.
+	// time; in one Region all may. Up to fewEntries are no burden and left alone.
 	fewer      = 4
 	fewEntries = 1000
 )
@@ -110,7 +110,9 @@ func (t *table) place(s *shard, hash uint32, key string, now int64) *placed {
 	if p := n.entry.Load(); p != nil {
 		return p
 	}
-	s.sweep(t, now)
+	if t.entries.Load() >= fewEntries {
+		s.sweep(t, now)
+	}
 	if !take(&t.entries, t.most) && !t.release(s, now) {
 		return t.temporary()
 	}

@@ -166,7 +166,7 @@ func TestFloodLeavesAdmissionExact(t *testing.T) {
 // What a bucket that is not kept is let do is what the store says, or nothing.
 func TestFullTableAdmitsNothingUncounted(t *testing.T) {
 	store := &forgetful{prefix: "", regions: []string{"a"}, rows: map[string]bucket.Row{}}
-	l := New(store, Options{Region: "a", MaxBuckets: 1})
+	l := New(store, Options{Region: "a", Timeout: time.Minute, MaxBuckets: 1})
 	e := l.table.lock("lease", t0)
 	e.demand.add(t0, 1)
 	e.credit, e.creditUntil = 1, tLater

@@ -290,6 +290,7 @@ func TestTableDropsWhatIsDormant(t *testing.T) {
 			touch(tab, keyOf(rand.Int()), now)
 		}
 	}
+	sweepAll(t0)
 	at := func(now int64) *entry { // looks without asking
 		e := tab.lock("it", now)
 		e.mu.Unlock()
@@ -308,6 +309,20 @@ func TestTableDropsWhatIsDormant(t *testing.T) {
 	checkTable(t, tab)
 }
 
+// A process that has few buckets forgets nothing about them.
+func TestTableLeavesFewEntriesAlone(t *testing.T) {
+	tab := newTableOf(DefaultMaxBuckets, 3)
+	var all [fewEntries]*entry
+	for i := range all {
+		all[i] = touch(tab, keyOf(i), t0+int64(i)*tSec)
+	}
+	for i, e := range all {
+		if touch(tab, keyOf(i), tLater) != e {
+			t.Fatalf("bucket %d of %d was dropped", i, len(all))
+		}
+	}
+}
+
 // What requests owe is not forgotten by the passing of time alone.
 func TestTableKeepsWhatIsOwed(t *testing.T) {
 	tab := newTableOf(10_000, 1)
@@ -322,7 +337,7 @@ func TestTableKeepsWhatIsOwed(t *testing.T) {
 		"first":   set("first", func(e *entry) { e.first, e.limit = 3600, perSecond(t, 1) }),
 		"offline": set("offline", func(e *entry) { e.offline = t0 + 3600*tSec }),
 	}
-	for i := range 4096 {
+	for i := range 8192 {
 		touch(tab, keyOf(i), t0+3599*tSec)
 	}
 	for key, e := range want {
