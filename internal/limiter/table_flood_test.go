@@ -209,7 +209,6 @@ func TestMemoryOfManyBuckets(t *testing.T) {
 		{1, time.Millisecond},
 		{3, time.Millisecond},
 		{2, 0},
-		{3, 0},
 		{5, 0},
 	} {
 		t.Run(fmt.Sprintf("%d Regions, %v apart", tt.regions, tt.apart), func(t *testing.T) {
