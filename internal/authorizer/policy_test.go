@@ -192,6 +192,22 @@ tenants: [{ id: acme, plan: p, keys: [acme] }]
 	}
 }
 
+// A limit in shadow holds nobody.
+func TestShadowDoesNotHold(t *testing.T) {
+	l := planLab(t, `
+plans: { p: { limits: [{ name: api, rate: 10/s, burst: 1, hold: 250ms, mode: shadow }, { name: wide, rate: 100/s }] } }
+tenants: [{ id: acme, plan: p, keys: [acme] }]
+`, limiter.Options{Sleep: func(context.Context, time.Duration) error { t.Error("held"); return nil }})
+	for range 3 { // within the hold
+		if got := l.send(t, rest("acme", "")); !got.allowed() || got.Context["held"] != "0" {
+			t.Errorf("got %+v, want it to pass at once", got)
+		}
+	}
+	if lines := l.logged(t); len(lines) != 0 {
+		t.Errorf("logged %v, want nothing", lines)
+	}
+}
+
 // A request whose time is up while it is held is refused, and its tokens were not
 // used.
 func TestHoldBrokenOff(t *testing.T) {

@@ -15,6 +15,9 @@ func FuzzParse(f *testing.F) {
 	for _, tt := range refusals {
 		f.Add([]byte(tt.text))
 	}
+	for _, text := range accepted {
+		f.Add([]byte(text))
+	}
 	for _, s := range []string{
 		"a: &a [*a, *a]", "plans: &p {p: *p}", "plans: {p: &l {limits: [*l]}}", "? {a: b}\n: c", "- - - -", "{[", "%TAG ! x\n---\n!y z",
 		"plans: {p: {limits: [{name: a, rate: 1/s}]}}\n...\n", "a: |\n\tb", "\ufeffplans: {}", "plans:\r  a: b: c", "*x", "&x *x", "a: !<!> b", "!!map {a: b}", "plans: !!null {}", "\"\\xff\": 1",

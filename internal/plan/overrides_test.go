@@ -64,6 +64,30 @@ func TestParseOverrides(t *testing.T) {
 	}
 }
 
+// FuzzParseOverrides checks that whatever the table has is read or refused, and
+// that what is read is in bounds and survives being written.
+func FuzzParseOverrides(f *testing.F) {
+	for _, text := range []string{"", "{}", `{"mode":"shadow","hold":"250ms"}`, "mode: off\nhold: 5s", `{"mode":7}`, "&a [*a]", "mode: &m shadow\nhold: *m"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		o, err := ParseOverrides("t", data)
+		if err != nil {
+			if o != (Overrides{}) {
+				t.Errorf("%+v beside the error %v", o, err)
+			}
+			return
+		}
+		again, err := json.Marshal(o)
+		if err != nil {
+			t.Fatalf("%q is read as %+v, which cannot be written: %v", data, o, err)
+		}
+		if got, err := ParseOverrides("t", again); err != nil || got != o {
+			t.Errorf("%q is read as %+v, written as %s, read as %+v, %v", data, o, again, got, err)
+		}
+	})
+}
+
 func TestOverridesRoundTrip(t *testing.T) {
 	for _, o := range []Overrides{{}, {Mode: Shadow}, {Mode: Off, Hold: MaxHold}, {Hold: 1250 * time.Millisecond}} {
 		data, err := json.Marshal(o)

@@ -16,8 +16,8 @@ type policy struct {
 	most   int    // how many may be let pass so; 0 for any number
 }
 
-// processes is how many are said to serve, for the policy local.
-const processes = 10
+// processes is how many are said to serve, for the policy local; not the default.
+const processes = 20
 
 var (
 	allow = policy{name: "allow", blind: []code{unchecked}}

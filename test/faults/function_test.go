@@ -80,7 +80,7 @@ func start(t *testing.T, p policy, env ...string) *function {
 	f.Function = testbootstrap.Start(t, bootstrap, append([]string{
 		"AWS_REGION=" + region, "AWS_ENDPOINT_URL_DYNAMODB=" + f.proxy.Endpoint(),
 		"WEIR_BUCKETS_TABLE=" + f.buckets, "WEIR_CONFIG_TABLE=" + config,
-		"WEIR_STORE_TIMEOUT=" + deadline.String(),
+		"WEIR_STORE_TIMEOUT=" + deadline.String(), fmt.Sprint("WEIR_PROCESSES=", processes),
 	}, env...)...)
 	return f
 }
