@@ -139,7 +139,7 @@ func TestShadowChangesNothing(t *testing.T) {
 	for seed := range uint64(50) {
 		with, without := memstore.New("r"), memstore.New("r")
 		alone := memstore.New("r")
-		options := limiter.Options{Rand: func() float64 { return 0.5 }}
+		options := limiter.Options{Rand: func() float64 { return 0.5 }, Timeout: time.Minute}
 		a, b, e := limiter.New(with, options), limiter.New(without, options), limiter.New(alone, options)
 		api := check("api", mustLimit(t, 50, time.Second, 20), 1)
 		shadow := check("candidate", mustLimit(t, 10, time.Second, 5), 1)

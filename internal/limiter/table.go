@@ -6,8 +6,7 @@ import (
 )
 
 // DefaultMaxBuckets is how many buckets a process keeps in mind, at most. They
-// take up to 32 MB; in one Region, if all of them are active within the same four
-// seconds, 55.
+// take less than 32 MiB.
 const DefaultMaxBuckets = 100_000
 
 const (
@@ -16,8 +15,9 @@ const (
 	// mostLooks is how many nodes are looked at to make room for one, at most.
 	mostLooks = 64
 
-	// Of the buckets kept in mind one in fewer*Regions may have an entry at the same
-	// time; in one Region all may. Up to fewEntries are no burden and left alone.
+	// Of the buckets kept in mind two in five may have an entry at the same time, and
+	// with several Regions, where entries are heavier, one in fewer*Regions: so all
+	// of them stay below 32 MiB. Up to fewEntries are no burden and left alone.
 	fewer      = 4
 	fewEntries = 1000
 )
@@ -56,11 +56,12 @@ func newTableOf(most, regions int) *table {
 	if most <= 0 {
 		most = DefaultMaxBuckets
 	}
-	t := &table{seed: maphash.MakeSeed(), max: int64(most), most: int64(most)}
+	entries := most * 2 / 5
 	if regions > 1 {
-		t.most = int64(max(most/(fewer*regions), min(most, fewEntries)))
+		entries = most / (fewer * regions)
 	}
-	return t
+	entries = max(entries, min(most, fewEntries))
+	return &table{seed: maphash.MakeSeed(), max: int64(most), most: int64(entries)}
 }
 
 // lock returns the entry of a bucket, made on first use, with its mu held. The
