@@ -91,7 +91,7 @@ func (e *entry) local(now int64, c *Check, r *Result, most int64) verdict {
 			return allow
 		}
 	}
-	if now < e.denyUntil && int64(c.Limit.Wait(e.tat, now, c.Cost)) >= reach {
+	if now < e.denyUntil {
 		e.describe(now, c, r, false)
 		r.Wait = max(r.Wait, 1) // a token may be there by now; the next lease is not
 		return refuse
@@ -121,7 +121,7 @@ func (e *entry) adopt(c *Check) {
 // describe fills r from the level last known; e.mu is held.
 func (e *entry) describe(now int64, c *Check, r *Result, allowed bool) {
 	r.Allowed = allowed
-	r.Remaining = min(c.Limit.Burst(), c.Limit.Remaining(e.tat, now)+e.spendable(now))
+	r.Remaining = min(c.Limit.Burst(), c.Limit.Remaining(e.tat, now)+e.ripeBy(now, c.Limit))
 	r.Full = c.Limit.Full(e.tat, now)
 	r.Wait = 0
 	if !allowed {

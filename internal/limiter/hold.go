@@ -57,5 +57,10 @@ func (e *entry) ripeIn(now int64, l bucket.Limit, n int64) int64 {
 	return max(0, e.ripe-l.Time(e.credit-n)-now)
 }
 
-// patience is how far into the future a request may reach for its token.
+// ripeBy returns the tokens of the lease that may be spent at now without a hold.
+func (e *entry) ripeBy(now int64, l bucket.Limit) int64 {
+	return max(0, e.spendable(now)-l.Level(e.ripe, now))
+}
+
+// patienceOf returns how far into the future a request may reach for its token.
 func patienceOf(c *Check, most int64) int64 { return max(0, min(int64(c.Hold), most)) }

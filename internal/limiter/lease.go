@@ -114,16 +114,16 @@ func (e *entry) won(now int64) {
 // that wants leases comes back when there is a whole one again, but not all
 // processes at once and each about twice as often as it succeeds: where many
 // compete, most tries would only find that another was first.
-func (l *Limiter) refuse(now int64, e *entry, c *Check, r *Result, asked int64) {
+func (l *Limiter) refuse(now int64, e *entry, c *Check, r *Result, asked, reach int64) {
 	e.describe(now, c, r, false)
-	pause := int64(r.Wait)
+	pause := max(0, int64(r.Wait)-reach) // a held request comes in so much sooner
 	if e.ahead > 0 { // an estimate refused, and it changes with every charge
 		pause = min(pause, refreshEvery/4)
 	}
 	if asked > c.Cost {
 		pause = max(pause, int64((0.5+l.rand())*float64(max(horizonTight, e.gap/2))))
 		if e.peers == nil { // elsewhere more may come free than what refills
-			pause = max(pause, int64(c.Limit.Wait(e.tat, now, asked)))
+			pause = max(pause, int64(c.Limit.Wait(e.tat, now, asked))-reach)
 		}
 	}
 	e.denyUntil, e.refusedAt = now+min(pause, probeAfter), now

@@ -86,7 +86,7 @@ func (l *Limiter) charge(ctx context.Context, now int64, e *entry, c *Check, r *
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	l.refuse(ch.Now, e, c, r, ch.Tokens)
+	l.refuse(ch.Now, e, c, r, ch.Tokens, a.reach)
 	return nil
 }
 
@@ -115,7 +115,7 @@ func (l *Limiter) prepare(now int64, e *entry, c *Check, r *Result, a *attempt) 
 	least := max(1, c.Cost-e.spendable(now))
 	left := a.part.tokens(c.Limit.Remaining(e.tat-a.reach, now))
 	if left < least && c.Limit.Remaining(e.row.TAT-a.reach, now) >= least {
-		l.refuse(now, e, c, r, a.need)
+		l.refuse(now, e, c, r, a.need, a.reach)
 		return ch, false
 	}
 	ch.Tokens = a.exactly
@@ -187,7 +187,7 @@ func (l *Limiter) absorb(e *entry, c *Check, r *Result, a *attempt, ch bucket.Ch
 		a.exactly = left
 		return false
 	}
-	l.refuse(ch.Now, e, c, r, ch.Tokens)
+	l.refuse(ch.Now, e, c, r, ch.Tokens, a.reach)
 	return true
 }
 
