@@ -117,7 +117,7 @@ func (e *entry) won(now int64) {
 func (l *Limiter) refuse(now int64, e *entry, c *Check, r *Result, asked, reach int64) {
 	e.describe(now, c, r, false)
 	pause := max(0, int64(r.Wait)-reach) // a held request comes in so much sooner
-	if e.ahead > 0 { // an estimate refused, and it changes with every charge
+	if e.ahead > 0 {                     // an estimate refused, and it changes with every charge
 		pause = min(pause, refreshEvery/4)
 	}
 	if asked > c.Cost {
