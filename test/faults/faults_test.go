@@ -107,6 +107,7 @@ func blind(t *testing.T, f *function, r record, p policy) {
 	if got := r.count(0, unchecked); p.most > 0 && (got == 0 || got > p.most) {
 		t.Errorf("%d requests let pass without the bucket, want 1 to %d", got, p.most)
 	}
+	f.waitLine(outageEnds)
 	begins, ends := strings.Count(f.lines(), outageBegins), strings.Count(f.lines(), outageEnds)
 	if !f.told || begins > 1 || ends != 1 {
 		t.Errorf("the log says %q (%t) and %d times %q, want one line of each\n%s", outageBegins, f.told, ends, outageEnds, f.lines())

@@ -179,6 +179,13 @@ func (f *function) lines() string {
 	return strings.Join(own, "")
 }
 
+// waitLine waits until the log, which comes after the answers, has a text.
+func (f *function) waitLine(text string) {
+	for began := time.Now(); !strings.Contains(f.lines(), text) && time.Since(began) < 5*time.Second; {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 // until makes calls until one is answered from the bucket, and returns how long
 // that took.
 func (f *function) until(most time.Duration) (time.Duration, bool) {

@@ -11,9 +11,15 @@ import (
 // fifty a second.
 const pace = 40 * time.Millisecond
 
-// slack is what a busy machine may add to the slowest answers. It bounds the test,
-// not Weir: compare the figures with the goal on a quiet one.
-const slack = deadline
+// What a busy machine may add: to the slowest answers, and to a few of them without
+// any bound, since it may stop the function for as long as it likes. They bound the
+// test, not Weir: a deadline that does not hold shows in five answers at least, as
+// it takes so many for a breaker to open. Compare the figures with the goal on a
+// quiet machine.
+const (
+	slack      = deadline
+	stragglers = 2
+)
 
 // record is what requests came to while something was broken, and how long calls
 // took that needed no store.
@@ -64,8 +70,14 @@ func (r record) within(t *testing.T, deadline time.Duration) {
 	}
 	t.Logf("%d decisions: p50 %v, p99 %v, max %v; goal for p99 %v, %s (beyond calls without a store: p50 %v, p99 %v)",
 		len(took), ms(p50), ms(p99), ms(most), goal, met, ms(idle50), ms(idle99))
-	if bound := goal + idle99 + slack; p99 > bound {
-		t.Errorf("p99 of decisions is %v, want at most %v on this machine", ms(p99), ms(bound))
+	bound, late := goal+idle99+slack, 0
+	for _, d := range took {
+		if d-idle50 > bound {
+			late++
+		}
+	}
+	if late > stragglers {
+		t.Errorf("%d decisions took more than %v, want at most %d on this machine", late, ms(bound), stragglers)
 	}
 	if p50 > deadline/2 {
 		t.Errorf("p50 of decisions is %v: most requests pay for the fault", ms(p50))
