@@ -4,9 +4,9 @@ package bucket
 type Charge struct {
 	Limit  Limit // not unlimited
 	Now    int64 // ns since the Unix epoch; not before the At of the row as last seen
-	Tokens int64 // to add to Spent, > 0
-	Inc    int64 // to add to TAT, ns: from Limit.Charge
-	Keep   int64 // of the limit's depth, to leave untouched, ns, >= 0
+	Tokens int64 // to add to Spent, > 0; below 0 to return tokens that were charged
+	Inc    int64 // to add to TAT, ns: from Limit.Charge; below 0 to return
+	Keep   int64 // of the limit's depth, to leave untouched, ns; below 0 to overdraw it by as much
 	Ver    int64 // version of the limit; stored with the row
 	Fold   *Fold // what else to add to TAT, or nil
 
@@ -83,7 +83,7 @@ func (c Charge) Apply(r Row, found bool) (Row, Status) {
 }
 
 // Room returns the depth that the charge may fill: tau - keep.
-func (c Charge) Room() int64 { return c.Limit.tau - max(0, c.Keep) }
+func (c Charge) Room() int64 { return add(c.Limit.tau, -c.Keep) }
 
 // OpensEpoch reports whether the charge opens a new epoch on row r.
 func (c Charge) OpensEpoch(r Row, found bool) bool {

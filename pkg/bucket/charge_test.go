@@ -147,6 +147,11 @@ func TestApply(t *testing.T) {
 		{"to what is kept", base, true, Charge{Now: t0, Tokens: 2, Inc: 2 * T, Ver: 6, Keep: 3 * T},
 			with(func(r *Row) { r.TAT += 2 * T; r.Spent += 2 }), Charged},
 		{"into what is kept", base, true, Charge{Now: t0, Tokens: 2, Inc: 2*T + 1, Ver: 7, Keep: 3 * T}, base, Refused},
+		{"overdrawn", base, true, Charge{Now: t0, Tokens: 6, Inc: 6 * T, Ver: 6, Keep: -T},
+			with(func(r *Row) { r.TAT += 6 * T; r.Spent += 6 }), Charged},
+		{"overdrawn too far", base, true, Charge{Now: t0, Tokens: 6, Inc: 6*T + 1, Ver: 7, Keep: -T}, base, Refused},
+		{"returned", base, true, Charge{Now: t0, Tokens: -2, Inc: -2 * T, Ver: 6, Keep: -int64(MaxDepth)},
+			with(func(r *Row) { r.TAT -= 2 * T; r.Spent -= 2 }), Charged},
 		{"a new epoch", base, true, Charge{Now: t0 + sec/2, Tokens: 1, Inc: T, Ver: 6},
 			with(func(r *Row) {
 				r.TAT, r.Spent, r.At, r.Epoch = t0+6*T, 21, t0+sec/2, Epoch{t0 + sec/2, 20}

@@ -62,9 +62,9 @@ func ahead(t, now int64) int64 {
 	return math.MaxInt64
 }
 
-// add returns a+b for b >= 0, saturating.
+// add returns a+b, saturating upwards.
 func add(a, b int64) int64 {
-	if a > math.MaxInt64-b {
+	if b > 0 && a > math.MaxInt64-b {
 		return math.MaxInt64
 	}
 	return a + b

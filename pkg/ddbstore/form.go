@@ -2,6 +2,7 @@ package ddbstore
 
 import (
 	"maps"
+	"math"
 
 	"weir/pkg/bucket"
 )
@@ -124,7 +125,7 @@ func (f form) values(c bucket.Charge) item {
 	}
 	if f.busy {
 		v[":inc"] = num(inc)
-		v[":most"] = num(c.Now + c.Room() - inc)
+		v[":most"] = num(latest(c.Now, c.Room()-inc))
 	} else {
 		v[":tat"] = num(c.Now + inc)
 	}
@@ -134,6 +135,15 @@ func (f form) values(c bucket.Charge) item {
 		v[":seen"] = seenValue(c.Fold.Seen)
 	}
 	return v
+}
+
+// latest returns now+d, saturating: an overdrawn bucket of a deep limit may reach
+// beyond the end of time.
+func latest(now, d int64) int64 {
+	if d > math.MaxInt64-now {
+		return math.MaxInt64
+	}
+	return now + d
 }
 
 // fits reports whether an empty bucket could take the charge.

@@ -34,7 +34,7 @@ func FuzzCharge(f *testing.F) {
 			want, status := c.Apply(ref, found)
 			out, err := s.Charge(t.Context(), key, c)
 			if err != nil {
-				t.Fatalf("step %d: %v", step, err)
+				t.Fatalf("step %d: %+v\non %+v: %v", step, c, ref, err)
 			}
 			if out.Calls == 0 { // fits no bucket; the store has not looked
 				if status == bucket.Charged || out.Status != bucket.Refused {
@@ -98,8 +98,15 @@ func (g generator) charge(l bucket.Limit, now int64, r bucket.Row) bucket.Charge
 	n := 1 + g.Int64N(max(1, l.Burst())+2)
 	inc, _ := l.Charge(n, 0)
 	c := bucket.Charge{Limit: l, Now: now, Tokens: n, Inc: inc, Ver: g.Int64N(3)}
-	if g.IntN(4) == 0 {
+	switch g.IntN(8) {
+	case 0, 1:
 		c.Keep = g.Int64N(int64(l.Depth()) + 1)
+	case 2:
+		c.Keep = -g.Int64N(int64(l.Depth()) + 1)
+	case 3: // tokens returned
+		if !l.IsZero() {
+			c.Tokens, c.Inc, c.Keep = -n, -inc, -int64(bucket.MaxDepth)
+		}
 	}
 	if g.IntN(3) == 0 {
 		seen := map[string]bucket.Seen{}
