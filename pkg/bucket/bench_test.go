@@ -9,9 +9,12 @@ import (
 func TestNoAllocations(t *testing.T) {
 	l := must(t, 300_000, time.Second, 300_000)
 	p, row, tat, b, now := charger{l: l}, Row{}, int64(0), Bucket{}, t0
-	rows, _ := mergeRows(10, false)
+	rows, _ := mergeRows(manyRegions, false)
+	news, _ := mergeRows(manyRegions, true) // Merge makes a Fold of it, which is a map
+	views := gather(nil, news[0], news[1:], now)
 	if n := testing.AllocsPerRun(100, func() {
 		Merge(l, rows[0], rows[1:], now, DefaultGrace)
+		estimates(l, views, DefaultGrace)
 		now += 1000
 		tat, _ = l.Take(tat, now, 1)
 		b, _ = b.Take(l, now, 1)
@@ -88,7 +91,11 @@ func mergeRows(regions int, news bool) ([]Row, int64) {
 	for i := range rows {
 		at := t0 - int64(i)*ms
 		rows[i] = Row{Region: fmt.Sprintf("region-%d", i), TAT: at + 100*ms, Spent: 500, At: at,
-			Epoch: Epoch{at - sec/2, 498}, Born: 1, Seen: map[string]Seen{}}
+			Epoch: Epoch{at - sec/2, 498}, Born: 1, Seen: map[string]Seen{}, Base: Base{at - sec, 490}, Fold: 9}
+		for e := range EpochsKept {
+			start := at - sec/2 - int64(e)*sec
+			rows[i].Epochs[EpochSlot(start)] = Epoch{start, 498 - 3*int64(e)}
+		}
 		for m := range rows {
 			if m != i {
 				rows[i].Seen[fmt.Sprintf("region-%d", m)] = Seen{Born: 1, Spent: 500, At: at - sec}

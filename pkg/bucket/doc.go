@@ -61,6 +61,7 @@
 //	I11  the order of rows, duplicates, and leftovers of a row do not matter   TestMergeOfAnything, TestMerge
 //	I12  any rows give a TAT from now to now + MaxDepth                        TestMergeOfAnything, FuzzMerge, TestMerge
 //	I13  admitted in any interval: at most B + R*t and what was not visible    TestRegionsReproduceThePrototype, TestInstantReplicationIsOneBucket
+//	I14  a complete TAT is at least that of one bucket that holds the visible  TestEstimateIsBetweenBounds
 //
 // # Why I1 and I3 hold
 //
@@ -81,30 +82,52 @@
 //
 // Each Region keeps a row of its own and sees copies of the others', a little
 // late. Row k contains, in its TAT, its Region's own spend and what it has folded
-// in of the others' (Seen). What it lacks is charged to a copy of its TAT, at
-// times not before it was really spent:
+// in of the others' (Seen). What the others have spent beyond that is put in at
+// its date, by computing tat_k again from what it was at the last fold (Base):
 //
-//	estimate(k):  t = tat_k
-//	              for every other row m with unseen = spent_m - seen_k[m].spent > 0, in order of at_m:
-//	                  old = unseen spend from before epoch_m, at most unseen
-//	                  t = max(t, epoch_m.start) + old*T
-//	                  t = max(t, at_m) + (unseen-old)*T
+//	date       no sooner than the spend: the start of the next epoch, or at_m for the last
+//	own(s)     T times what k's Region has spent since its base, dated s or later; own: all of it
+//	others(s)  T times what others have spent and row k has not seen, likewise
+//
+//	estimate(k) = max( min(base_k.tat + own, tat_k) + others,
+//	                   max(s, min(s + own(s), tat_k)) + others(s)   for every date s )
+//
+//	global tat  = max( now, all tat_k, the least complete estimate; or if there is none, the least estimate )
 //
 // An epoch lasts a second or the pause after it, so that spend is dated to within
-// a second. If there is old spend and it may have been made more than grace
-// before epoch_m began, charging it at that time could lock a tenant out for as
-// long as Regions were cut off from each other: then it is left out, and the
-// estimate is not complete. Spend made since m's row was born, or since k saw it
-// last, is no older than that.
+// a second; a row keeps the last four, and dates what is older by the oldest.
 //
-//	global tat = max( now, all tat_k, the least complete estimate; or if there is none, the least estimate )
+// If row k has not seen spend of row m from before m's current epoch, and some of
+// it may have been made more than grace before that epoch began, charging it now
+// could lock a tenant out for as long as Regions were cut off from each other:
+// then it is left out, and the estimate is not complete. Spend made since m's row
+// was born, or since k saw it last, is no older than that. The span that counts
+// is the whole one, not the gaps between epochs: those are never long.
+//
+// A row without a Base, because it was folded before rows had one, is taken to
+// have been folded just now. Then all that it has not seen comes on top of tat_k,
+// though the bucket has been refilling since: the rule that all rows had before
+// docs/adr/0006, and the upper bound of this one.
+//
+// # Why I14 holds
+//
+// The busy period of a bucket that lasts until tat began with some arrival, and
+// since then each token has moved tat by T. So, for arrivals of n_i tokens at a_i,
+//
+//	tat = max over i of a_i + T * (sum of n_j with a_j >= a_i)
+//
+// and adding an arrival or moving one later never lowers it. Let the busy period
+// of all that is visible have begun at s. If that was after the fold, own(s) and
+// others(s) have come since, and s + own(s) is at most tat_k, as this is the
+// greatest of such sums over what the row contains; or s itself is later, and own(s)
+// is nothing. If it was before the fold, what the row contains has brought at
+// most base_k.tat + own, and again at most tat_k, and the others at most all that
+// is unseen. Each is a term of the estimate, and late dates only raise it.
 //
 // # Why I13 holds
 //
-// A TAT only grows if an arrival is added or moved later: t = max(t, a) + x is
-// monotone in t and in a, and so is any chain of it. A complete estimate holds
-// everything visible, none of it too early. So it is at least the true level of
-// what is visible, and so is the least of them. If V tokens are visible that were
+// A complete estimate is at least the true level of what is visible (I14), and so
+// is the least of them. If V tokens are visible that were
 // spent since some time t0, a Region that admits another at now therefore has
 //
 //	t0 + V*T <= global tat <= now + tau          V <= B + R*(now - t0)
@@ -134,9 +157,17 @@
 // in the row they come from. Rows that do see them keep the least estimate right;
 // should every row miss others, some tokens are charged twice, once.
 //
-// Clocks. A peer's row from the future is read with all its times moved back by
-// what its At is ahead, so that a fast clock does not lock others out; Global.Skew
-// reports it. A slow clock makes spend look old, and its own Region see too much.
+// Tokens handed back that had been folded elsewhere or are part of a Base stay
+// there until the next fold; what is spent again is dated as the later spend.
+//
+// # Clocks
+//
+// A peer's row from the future is read with all its times moved back by what its
+// At is ahead, so that a fast clock does not lock others out; Global.Skew reports
+// it. A row that has recorded own spend as seen before it was made has a clock
+// that is behind. Between its times and those of own it would seem to have been
+// refilling, so its estimate counts as not complete. What is left is what lag
+// hides: at saturation up to some 12 % more than R, if a clock is about one lag off.
 //
 // # Concurrency
 //
@@ -160,5 +191,6 @@
 // # Reading order
 //
 // limit.go, take.go, bucket.go; then row.go and charge.go for buckets in a
-// store; then merge.go and fold.go for several Regions. Example shows a trace.
+// store; then merge.go, view.go, estimate.go and fold.go for several Regions.
+// Example shows a trace.
 package bucket

@@ -26,13 +26,7 @@ func TestMerge(t *testing.T) {
 	}
 	silence := func(r *Row) { r.Epoch = Epoch{t0 - 2*T, 51} } // one token more than 100 ms before
 
-	for _, tt := range []struct {
-		name  string
-		own   Row
-		peers []Row
-		want  Global // Fold is compared by its Delta
-		delta int64  // -1 if there is no Fold
-	}{
+	for _, tt := range []mergeTest{
 		{"nobody yet", Row{Region: "own"}, nil,
 			Global{TAT: t0, Complete: true}, -1},
 		{"alone, full", own, nil,
@@ -73,6 +67,9 @@ func TestMerge(t *testing.T) {
 		})},
 			// own: 1 forgiven, 2 at -100 ms; b: 99 forgiven, 1 at -1 s
 			Global{TAT: t0, Unseen: 3}, 0},
+		{"a longer cut, all that came after it handed back", with(own, func(r *Row) { r.Seen = map[string]Seen{"b": {born, 50, t0 - 2*T - grace - 1}} }),
+			[]Row{with(b, func(r *Row) { silence(r); r.TAT, r.Spent, r.Seen = 0, 51, nil })},
+			Global{TAT: t0, Unseen: 1}, 0},
 		{"came back after it had expired", own, []Row{with(b, func(r *Row) { r.Born, r.Spent, r.Epoch = t0-T, 3, Epoch{t0 - T, 0} })},
 			Global{TAT: t0 + 2*T, Complete: true, Unseen: 3}, 2 * T},
 		{"a leftover of its earlier life", own, []Row{with(b, func(r *Row) { r.Born, r.TAT, r.Spent = born-1, 0, 1000 })},
@@ -125,18 +122,30 @@ func TestMerge(t *testing.T) {
 		{"a TAT beyond int64", own, []Row{with(b, func(r *Row) { r.TAT = math.MaxInt64 })},
 			Global{TAT: t0 + int64(MaxDepth), Complete: true, Unseen: 3}, int64(MaxDepth)},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := Merge(l, tt.own, tt.peers, t0, grace)
-			delta := int64(-1)
-			if got.Fold != nil {
-				delta = got.Fold.Delta
-			}
-			got.Fold = nil
-			if got != tt.want || delta != tt.delta {
-				t.Errorf("Merge = %+v, fold %d\n want   %+v, fold %d; TAT is %v after now",
-					got, delta, tt.want, tt.delta, time.Duration(got.TAT-t0))
-			}
-		})
+		t.Run(tt.name, func(t *testing.T) { tt.run(t, l, grace) })
+	}
+}
+
+// mergeTest is what rows come to at t0.
+type mergeTest struct {
+	name  string
+	own   Row
+	peers []Row
+	want  Global // Fold is compared by its Delta
+	delta int64  // -1 if there is no Fold
+}
+
+func (tt mergeTest) run(t *testing.T, l Limit, grace int64) {
+	t.Helper()
+	got := Merge(l, tt.own, tt.peers, t0, grace)
+	delta := int64(-1)
+	if got.Fold != nil {
+		delta = got.Fold.Delta
+	}
+	got.Fold = nil
+	if got != tt.want || delta != tt.delta {
+		t.Errorf("Merge = %+v, fold %d\n want   %+v, fold %d; TAT is %v after now",
+			got, delta, tt.want, tt.delta, time.Duration(got.TAT-t0))
 	}
 }
 

@@ -25,6 +25,10 @@ type world struct {
 	skewed   bool       // a clock is off
 	forgiven bool       // a Merge was not complete
 	rnd      *rand.Rand
+	spent    [][]int64 // when each Region spent its tokens
+
+	merged func(i int, peers []Row, g Global, now int64) // if set, is told of every Merge
+	folds  func() bool                                   // if set, whether a charge folds
 }
 
 type delivery struct {
@@ -49,7 +53,7 @@ func (q *deliveries) Pop() any {
 func newWorld(t *testing.T, l Limit, regions int, lag time.Duration, seed uint64) *world {
 	w := &world{t: t, l: l, grace: max(DefaultGrace, 4*int64(lag)), lag: int64(lag), rnd: rand.New(rand.NewPCG(seed, 7)),
 		skew: make([]int64, regions), rows: make([]Row, regions), views: make([][]Row, regions),
-		found: make([]bool, regions), paid: make([]int64, regions)}
+		found: make([]bool, regions), paid: make([]int64, regions), spent: make([][]int64, regions)}
 	for i := range w.rows {
 		w.rows[i].Region = string(rune('a' + i))
 		w.views[i] = make([]Row, regions)
@@ -84,12 +88,22 @@ func (w *world) request(i int, t int64) bool {
 			w.t.Fatalf("global TAT %d at %d is below the %d of Region %s", g.TAT, now, level, r.Region)
 		}
 	}
+	if w.merged != nil {
+		w.merged(i, peers, g, now)
+	}
+	if w.folds != nil && !w.folds() {
+		if _, d := w.l.Take(g.TAT, now, 1); !d.Allowed {
+			return false
+		}
+		g.Fold = nil
+	}
 	inc, rest := w.l.Charge(1, w.paid[i])
 	row, s := Charge{Limit: w.l, Now: now, Tokens: 1, Inc: inc, Fold: g.Fold}.Apply(w.rows[i], w.found[i])
 	if s != Charged {
 		return false
 	}
 	w.rows[i], w.found[i], w.paid[i] = row, true, rest
+	w.spent[i] = append(w.spent[i], t)
 	w.checkVisible(i, peers, g, now)
 	for j := range w.rows {
 		if j == i {
