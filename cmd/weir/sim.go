@@ -79,7 +79,7 @@ func (f *simFlags) register(cmd *cobra.Command, s *sim.Scenario) {
 	fs.IntVar(&s.Processes, "processes", s.Processes, "processes per Region, with leases; 0 is one that charges token by token")
 	fs.BoolVar(&s.Zipf, "zipf", false, "divide traffic among processes by 1/rank, not evenly")
 	fs.Uint64Var(&s.Seed, "seed", s.Seed, "seed of everything random")
-	fs.StringVar(&f.policy, "policy", string(s.Policy), "weir, alone, lww or share")
+	fs.StringVar(&f.policy, "policy", string(s.Policy), "weir, alone, lww, share or prealloc")
 	fs.StringVar(&f.shape, "shape", string(s.Shape), "traffic: even, moving, bursts, onoff or silent")
 	fs.StringVar(&f.every, "every", s.Every.String(), "period of --shape bursts")
 	fs.StringVar(&f.back, "back", "0", "when the Region of --shape silent returns; 0 is never")
@@ -210,7 +210,10 @@ func printReport(out io.Writer, s *sim.Scenario, r *sim.Report) error {
 	if r.StoreCallsPer1000Refused > 0 {
 		fmt.Fprintf(w, ", %.1f per 1000 refused", r.StoreCallsPer1000Refused)
 	}
-	fmt.Fprintf(w, "\nwrite units\t%.0f\tfailed conditions included\n", r.WriteUnits)
+	fmt.Fprintf(w, "\nwrite units\t%.0f\tof which %.0f bought refusals\n", r.WriteUnits, r.UnitsOnRefusals)
+	if r.Policy != sim.LWW { // there the row has lost count
+		fmt.Fprintf(w, "stranded\t%d\ttokens charged and never spent\n", r.Stranded)
+	}
 	if r.SkewSeenMs > 0 {
 		fmt.Fprintf(w, "skew seen\t%d ms\tlargest clock difference that a Region noticed\n", r.SkewSeenMs)
 	}

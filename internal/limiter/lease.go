@@ -26,7 +26,7 @@ const (
 
 	// For scarceFor after a refusal a process does not chase single tokens: less
 	// than a worthwhile part of a lease is not worth a write.
-	scarceFor  = int64(time.Second)
+	scarceFor  = 2 * int64(time.Second)
 	worthwhile = 2
 
 	// demandSlot is the length of the slots in which demand is counted.
@@ -52,10 +52,16 @@ func (d *demand) add(now, n int64) {
 }
 
 // within returns how many tokens will be asked for within h, judged by the
-// current slot and as much of the last one as makes the two a slot long.
+// current slot and as much of the last one as makes the two a slot long. After a
+// pause that is no more than has been asked for since: a process that serves a
+// request or two and goes cold strands nothing.
 func (d *demand) within(now, h int64) int64 {
 	rest := demandSlot - now%demandSlot
-	return (d.cur + d.prev*rest/demandSlot) * h / demandSlot
+	n := (d.cur + d.prev*rest/demandSlot) * h / demandSlot
+	if d.prev == 0 {
+		return min(n, d.cur)
+	}
+	return n
 }
 
 // horizon returns how long a lease taken from a bucket with left tokens should
@@ -70,6 +76,9 @@ func horizon(l bucket.Limit, left int64) int64 {
 // need, with left tokens in the bucket, and for how long they may be spent.
 func (e *entry) leaseSize(now int64, l bucket.Limit, need, left int64) (tokens, life int64) {
 	h := horizon(l, left)
+	if e.scarce(now) { // who wins seldom takes more at a time, so that fewer try
+		h = max(h, min(e.gap, scarceFor))
+	}
 	most := min(l.Burst()/leaseShare, max(l.Tokens(leaseRefill), l.Burst()/slowShare))
 	return max(need, min(e.demand.within(now, h), most)), leaseLife * h
 }

@@ -44,6 +44,7 @@ type attempt struct {
 	part    portion // of the limit that this Region may admit
 	exactly int64   // tokens to ask for next, whatever a lease would be; 0 if undecided
 	life    int64   // of the lease, ns
+	worth   int64   // fewer tokens than that are not worth another write
 	refused bool    // by the last outcome
 	owed    int64   // tokens in the charge that were spent before
 	reach   int64   // how far into the future a token may be taken, ns
@@ -127,7 +128,10 @@ func (l *Limiter) prepare(now int64, e *entry, c *Check, r *Result, a *attempt) 
 		if c.Share { // what is served from memory does not say that the Region is alive
 			a.life = min(a.life, l.grace/2)
 		}
-		if !e.scarce(now) || left >= ch.Tokens/worthwhile {
+		if e.scarce(now) {
+			a.worth = ch.Tokens / worthwhile
+		}
+		if left >= a.worth {
 			ch.Tokens = min(ch.Tokens, left)
 		}
 	}
@@ -178,10 +182,7 @@ func (l *Limiter) absorb(e *entry, c *Check, r *Result, a *attempt, ch bucket.Ch
 	if ch.Fold != nil {
 		e.tat += ch.Fold.Delta
 	}
-	least := c.Cost - e.spendable(ch.Now)
-	if e.scarce(ch.Now) {
-		least = max(least, ch.Tokens/worthwhile)
-	}
+	least := max(c.Cost-e.spendable(ch.Now), a.worth)
 	e.wasted += int64(out.Units)
 	if left := c.Limit.Remaining(e.tat-a.reach, ch.Now); left >= least && left < ch.Tokens {
 		a.exactly = left

@@ -280,7 +280,7 @@ func TestTableResistsScans(t *testing.T) {
 
 // A dormant entry is dropped, and what its tat was is remembered.
 func TestTableDropsWhatIsDormant(t *testing.T) {
-	tab := newTableOf(10_000, 1)
+	tab := newTableOf(25_000, 1)
 	e := tab.lock("it", t0)
 	e.demand.add(t0, 1)
 	e.tat, e.credit, e.creditUntil = 42, 3, t0+tSec

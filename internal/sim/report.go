@@ -23,6 +23,8 @@ type Report struct {
 	StoreCallsPer1000        float64 `json:"storeCallsPer1000"`
 	StoreCallsPer1000Refused float64 `json:"storeCallsPer1000Refused"` // 0 if none was refused
 	WriteUnits               float64 `json:"writeUnits"`               // failed conditions included
+	UnitsOnRefusals          float64 `json:"unitsOnRefusals"`          // write units that admitted nothing
+	Stranded                 int64   `json:"stranded"`                 // tokens charged and never spent
 	SkewSeenMs               int64   `json:"skewSeenMs"`               // largest clock difference noticed
 
 	Regions []RegionReport `json:"regions"`
@@ -83,6 +85,7 @@ func (r *Report) finish(l bucket.Limit) {
 	if n := most(times, window); n > 0 {
 		r.WorstWindow = float64(n) / float64(l.Burst()+l.Tokens(window))
 	}
+	r.Stranded -= int64(r.Admitted)
 	for i := range r.Regions {
 		r.StoreCalls += r.Regions[i].Charges + r.Regions[i].Queries
 		r.WriteUnits += r.Regions[i].WriteUnits

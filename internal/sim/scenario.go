@@ -29,6 +29,10 @@ const (
 	Alone Policy = "alone" // each Region enforces the whole limit by itself
 	LWW   Policy = "lww"   // one row for all, replicated by last write
 	Share Policy = "share" // each Region has a fixed share of the limit
+
+	// Prealloc gives every process a block of tokens when it starts, needed or not,
+	// and another when that is spent: what leases by demand are instead of.
+	Prealloc Policy = "prealloc"
 )
 
 // Shape is the form of the traffic over time.
@@ -91,9 +95,9 @@ func (s *Scenario) Validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	switch s.Policy {
-	case Weir, Alone, LWW, Share:
+	case Weir, Alone, LWW, Share, Prealloc:
 	default:
-		bad("policy %q: want weir, alone, lww or share", s.Policy)
+		bad("policy %q: want weir, alone, lww, share or prealloc", s.Policy)
 	}
 	switch s.Shape {
 	case Even, Moving, Bursts, OnOff, Silent:

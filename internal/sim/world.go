@@ -39,8 +39,10 @@ func Run(s Scenario) (*Report, error) {
 	for i, reg := range w.regions {
 		out := &r.Regions[i]
 		out.Name, out.Charges, out.Queries, out.WriteUnits = reg.name, reg.charges, reg.queries, reg.units
+		r.UnitsOnRefusals += reg.wasted
 		if row, ok := reg.store.Peek(key); ok {
 			out.Spent = row.Spent
+			r.Stranded += row.Spent
 		}
 	}
 	r.SkewSeenMs = w.skewSeen()
@@ -77,6 +79,13 @@ func newWorld(s *Scenario) (*world, error) {
 	for i := range s.Regions {
 		w.regions = append(w.regions, newRegion(w, i))
 	}
+	if s.Policy == Prealloc {
+		for _, r := range w.regions {
+			for i := range r.processes {
+				r.processes[i] = r.start(0)
+			}
+		}
+	}
 	return w, nil
 }
 
@@ -105,13 +114,14 @@ type region struct {
 	written   map[string]int64 // when each item was last written, by sort key
 
 	charges, queries int
-	units            float64
+	units, wasted    float64
 }
 
 // process is one execution environment.
 type process struct {
 	limiter *limiter.Limiter
 	dies    int64 // ns since the start
+	block   int64 // tokens left of what was pre-allocated
 }
 
 func newRegion(w *world, i int) *region {
@@ -142,6 +152,9 @@ func (r *region) decide(at int64) bool {
 		p = r.start(at)
 		r.processes[i] = p
 	}
+	if r.w.s.Policy == Prealloc {
+		return r.spend(p, at)
+	}
 	c := [1]limiter.Check{{Name: "api", Key: key, Limit: r.w.limit, Cost: 1}}
 	if r.w.s.Policy != Weir {
 		c[0].Consistency = limiter.Regional
@@ -162,7 +175,36 @@ func (r *region) start(at int64) *process {
 		Timeout: time.Hour, Rand: r.w.rng.Float64,
 		Grace: max(5*time.Second, 4*r.w.s.Lag),
 	})
+	if r.w.s.Policy == Prealloc {
+		r.allocate(p, at)
+	}
 	return p
+}
+
+// prealloc is how many tokens a process is given at a time under Prealloc.
+const prealloc = 20
+
+// allocate charges a block for a process, if the bucket holds one.
+func (r *region) allocate(p *process, at int64) {
+	inc, _ := r.w.limit.Charge(prealloc, 0)
+	out, err := (*counted)(r).Charge(context.Background(), key, bucket.Charge{
+		Limit: r.w.limit, Now: Start + at + r.skew, Tokens: prealloc, Inc: inc,
+	})
+	if err == nil && out.Status == bucket.Charged {
+		p.block = prealloc
+	}
+}
+
+// spend serves a request from a process's block.
+func (r *region) spend(p *process, at int64) bool {
+	if p.block == 0 {
+		r.allocate(p, at)
+	}
+	if p.block == 0 {
+		return false
+	}
+	p.block--
+	return true
 }
 
 // counted is a region's store: it counts calls and starts replication.
@@ -173,8 +215,11 @@ func (c *counted) Charge(ctx context.Context, key string, ch bucket.Charge) (buc
 	out, err := r.store.Charge(ctx, key, ch)
 	r.charges++
 	r.units += out.Units
-	if err == nil && out.Status == bucket.Charged {
+	switch {
+	case err == nil && out.Status == bucket.Charged:
 		r.replicate(out.Row)
+	case out.Status == bucket.Refused:
+		r.wasted += out.Units
 	}
 	return out, err
 }
@@ -189,7 +234,7 @@ func (r *region) replicate(row bucket.Row) {
 	at := r.w.now
 	r.written[row.Region] = at
 	s := r.w.s
-	if s.Policy == Alone || s.Policy == Share {
+	if s.Policy == Alone || s.Policy == Share || s.Policy == Prealloc {
 		return
 	}
 	for i, to := range r.w.regions {
