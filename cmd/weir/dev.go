@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -95,6 +96,7 @@ func runDev(cmd *cobra.Command, f devFlags) error {
 	if s.store, s.directory, err = f.open(cmd.Context(), plans, s.log); err != nil {
 		return err
 	}
+	s.limiter = s.newLimiter()
 	h, err := s.handler()
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.plans, err)
@@ -120,7 +122,25 @@ func runDev(cmd *cobra.Command, f devFlags) error {
 	if !ln.Addr().(*net.TCPAddr).IP.IsLoopback() {
 		fmt.Fprintln(stderr, "warning: other machines can reach this address, and the plans file has keys in plain text")
 	}
-	return devgateway.Serve(cmd.Context(), ln, h)
+	err = devgateway.Serve(cmd.Context(), ln, h)
+	if !f.quiet {
+		writeCosts(stderr, s.limiter)
+	}
+	return err
+}
+
+// writeCosts says what the session would have cost, and whose refusals most.
+func writeCosts(w io.Writer, l *limiter.Limiter) {
+	c := l.Costs()
+	fmt.Fprintf(w, "\n%.0f write units, of which %.0f bought refusals", c.Units, c.OnRefusals)
+	for i, b := range l.Costliest(3) {
+		sep := ": "
+		if i > 0 {
+			sep = ", "
+		}
+		fmt.Fprintf(w, "%s%s %.0f", sep, b.Key, b.OnRefusals)
+	}
+	fmt.Fprintln(w)
 }
 
 // open returns where buckets and tenants are kept.

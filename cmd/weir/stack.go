@@ -20,7 +20,8 @@ type stack struct {
 	plans     *plan.File
 	directory directory.Directory
 	store     limiter.Store
-	region    string // of the rows that store writes
+	limiter   *limiter.Limiter // made of store if nil
+	region    string           // of the rows that store writes
 	template  *devgateway.Template
 	keyHeader string
 	log       *slog.Logger
@@ -32,7 +33,10 @@ type stack struct {
 
 // handler puts the parts together.
 func (s stack) handler() (http.Handler, error) {
-	h := authorizer.New(s.directory, limiter.New(s.store, limiter.Options{Region: s.region, Processes: 1}), authorizer.Options{
+	if s.limiter == nil {
+		s.limiter = s.newLimiter()
+	}
+	h := authorizer.New(s.directory, s.limiter, authorizer.Options{
 		KeyHeader:      s.keyHeader,
 		Strict:         true, // there is one Region
 		BadCredentials: &s.plans.BadCredentials,
@@ -52,6 +56,10 @@ func (s stack) handler() (http.Handler, error) {
 		return nil, fmt.Errorf("a plan matches a resource that no API can have: %w", err)
 	}
 	return g, nil
+}
+
+func (s stack) newLimiter() *limiter.Limiter {
+	return limiter.New(s.store, limiter.Options{Region: s.region, Processes: 1})
 }
 
 // resources returns the resource templates that the plans' limits match: the API

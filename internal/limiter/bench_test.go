@@ -96,7 +96,10 @@ func weirOf(b *testing.B, names []string, outcome string) func(*worker, int, int
 		}
 	}
 	return func(w *worker, key int, now int64) bool {
-		w.checks[0] = limiter.Check{Name: "api", Key: names[key], Limit: limit, Cost: 1}
+		w.checks[0].Name, w.checks[0].Key = "api", names[key]
+		if w.checks[0].Cost == 0 {
+			w.checks[0].Limit, w.checks[0].Cost = limit, 1
+		}
 		if outcome == "refuse" {
 			now = start + 1 // what is remembered is asked again after a second
 		}

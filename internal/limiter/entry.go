@@ -96,7 +96,7 @@ func (e *entry) local(now int64, c *Check, r *Result, most int64) verdict {
 		r.Wait = max(r.Wait, 1) // a token may be there by now; the next lease is not
 		return refuse
 	}
-	if !e.known && !e.temp && e.first+c.Cost <= c.Initial {
+	if !e.known && e.tat == 0 && !e.temp && e.first+c.Cost <= c.Initial {
 		e.first += c.Cost
 		e.describe(now, c, r, true)
 		r.Remaining -= e.first

@@ -126,14 +126,15 @@ type Limiter struct {
 	processes int64
 	sleep     func(ctx context.Context, d time.Duration) error
 
-	region   string
-	regions  int
-	grace    int64
-	strict   Store
-	serial   bool
-	noLease  bool
-	presence *presence
-	skew     atomic.Int64 // largest clock difference seen, ns
+	region        string
+	regions       int
+	grace         int64
+	strict        Store
+	serial        bool
+	noLease       bool
+	presence      *presence
+	skew          atomic.Int64 // largest clock difference seen, ns
+	units, wasted atomic.Int64 // write units; see Costs
 }
 
 // New returns a Limiter on store s.
@@ -178,9 +179,12 @@ func (l *Limiter) Decide(ctx context.Context, now int64, checks []Check) Decisio
 func (l *Limiter) DecideInto(ctx context.Context, now int64, checks []Check, buf []Result) Decision {
 	results := buf[:0]
 	asks, refused := 0, false
-	most := l.longest(ctx, now)
+	most := int64(-1)
 	for i := range checks {
 		c := &checks[i]
+		if c.Hold > 0 && most < 0 { // asked for once, and only if it matters
+			most = l.longest(ctx, now)
+		}
 		results = append(results, Result{})
 		verdict := l.local(now, c, &results[i], most)
 		switch {
@@ -196,7 +200,7 @@ func (l *Limiter) DecideInto(ctx context.Context, now int64, checks []Check, buf
 			refused = refused || !results[i].Allowed && checks[i].Mode == Enforce
 		}
 	}
-	if !refused {
+	if !refused && most >= 0 {
 		refused = l.hold(ctx, results) != nil
 	}
 	if refused {

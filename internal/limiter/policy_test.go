@@ -246,3 +246,22 @@ func TestUnitsAreAccounted(t *testing.T) {
 		}
 	}
 }
+
+// What refusals cost is known, in all and by bucket.
+func TestCostsOfRefusals(t *testing.T) {
+	l := limiter.New(memstore.New("r"), limiter.Options{})
+	calm := check("calm", mustLimit(t, 100, time.Second, 100), 1)
+	flood := check("flood", mustLimit(t, 1, time.Minute, 1), 1)
+	drive([]*limiter.Limiter{l}, start, start+10*second, 100*ms, calm)
+	if c := l.Costs(); c.Units == 0 || c.OnRefusals != 0 {
+		t.Errorf("%+v before anything was refused", c)
+	}
+	drive([]*limiter.Limiter{l}, start, start+10*second, ms, flood)
+	c, top := l.Costs(), l.Costliest(5)
+	if c.OnRefusals < 5 || c.OnRefusals > 20 || c.Units < c.OnRefusals+10 {
+		t.Errorf("%+v after 10 s of flood, want about a unit a second for refusals", c)
+	}
+	if len(top) != 1 || top[0].Key != flood.Key || top[0].OnRefusals != c.OnRefusals {
+		t.Errorf("costliest %+v, want the flooded bucket alone", top)
+	}
+}

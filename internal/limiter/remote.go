@@ -75,6 +75,7 @@ func (l *Limiter) charge(ctx context.Context, now int64, e *entry, c *Check, r *
 		out, err := store.Charge(ctx, c.Key, ch)
 		r.Calls += out.Calls
 		r.Units += out.Units
+		l.units.Add(int64(out.Units))
 		if err != nil {
 			return err
 		}
@@ -184,6 +185,7 @@ func (l *Limiter) absorb(e *entry, c *Check, r *Result, a *attempt, ch bucket.Ch
 	}
 	least := max(c.Cost-e.spendable(ch.Now), a.worth)
 	e.wasted += int64(out.Units)
+	l.wasted.Add(int64(out.Units))
 	if left := c.Limit.Remaining(e.tat-a.reach, ch.Now); left >= least && left < ch.Tokens {
 		a.exactly = left
 		return false
