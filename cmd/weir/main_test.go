@@ -146,8 +146,11 @@ func TestDev(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, stdout)
 		}
 	}
-	if n := strings.Count(stderr, "\n"); n != 4 {
+	if n := strings.Count(stderr, "\n"); n != 6 { // a request each, an empty one, what they cost
 		t.Errorf("%d lines for 4 requests:\n%s", n, stderr)
+	}
+	if !strings.HasSuffix(stderr, "write units, of which 0 bought refusals\n") {
+		t.Errorf("no costs at the end of\n%s", stderr)
 	}
 	for _, want := range []string{" 200 GET    /v1/things ", "acme/pro api: 99 of 100 left", " 429 ", "tenant_suspended", " 401 "} {
 		if !strings.Contains(stderr, want) {
