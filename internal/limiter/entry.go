@@ -32,6 +32,9 @@ type entry struct {
 	creditUntil int64
 	denyUntil   int64 // refusal memory
 	tat         int64 // of the whole bucket as last computed
+	left        int64 // tokens in the bucket of that tat at leftAt; see remaining
+	leftAt      int64
+	leftOf      int64 // the tat it was computed from
 	ripe        int64 // when the last token of the lease is there; see ripeIn
 	ver         int64
 	demand      demand
@@ -114,19 +117,32 @@ func (e *entry) adopt(c *Check) {
 	if c.Limit.Burst() < e.limit.Burst() || c.Limit.Time(1) > e.limit.Time(1) {
 		e.credit = 0
 	}
-	e.limit, e.ver = c.Limit, c.Ver
+	e.limit, e.ver, e.leftAt = c.Limit, c.Ver, 0
 	e.paid, e.denyUntil, e.offline = 0, 0, 0
 }
 
 // describe fills r from the level last known; e.mu is held.
 func (e *entry) describe(now int64, c *Check, r *Result, allowed bool) {
 	r.Allowed = allowed
-	r.Remaining = min(c.Limit.Burst(), c.Limit.Remaining(e.tat, now)+e.ripeBy(now, c.Limit))
+	r.Remaining = min(c.Limit.Burst(), e.remaining(now, c.Limit)+e.ripeBy(now, c.Limit))
 	r.Full = c.Limit.Full(e.tat, now)
 	r.Wait = 0
 	if !allowed {
 		r.Wait = c.Limit.Wait(e.tat, now, c.Cost)
 	}
+}
+
+// leftFor is for how long a count of tokens may be reported again: a division is a
+// good part of a decision from memory.
+const leftFor = int64(time.Millisecond)
+
+// remaining returns the whole tokens in the bucket, as of at most leftFor ago;
+// e.mu is held.
+func (e *entry) remaining(now int64, l bucket.Limit) int64 {
+	if e.leftOf != e.tat || now < e.leftAt || now-e.leftAt >= leftFor {
+		e.left, e.leftAt, e.leftOf = l.Remaining(e.tat, now), now, e.tat
+	}
+	return e.left
 }
 
 // handBack puts tokens of a refused request back into the process's lease; e.mu

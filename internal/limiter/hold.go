@@ -59,7 +59,11 @@ func (e *entry) ripeIn(now int64, l bucket.Limit, n int64) int64 {
 
 // ripeBy returns the tokens of the lease that may be spent at now without a hold.
 func (e *entry) ripeBy(now int64, l bucket.Limit) int64 {
-	return max(0, e.spendable(now)-l.Level(e.ripe, now))
+	n := e.spendable(now)
+	if n == 0 || e.ripe <= now {
+		return n
+	}
+	return max(0, n-l.Level(e.ripe, now))
 }
 
 // patienceOf returns how far into the future a request may reach for its token.

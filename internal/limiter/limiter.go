@@ -55,7 +55,7 @@ const (
 type Consistency int
 
 const (
-	Global   Consistency = iota // all Regions, merged: DESIGN of pkg/bucket's Merge
+	Global   Consistency = iota // all Regions, merged: see bucket.Merge
 	Regional                    // each Region by itself
 	Strict                      // all Regions, exactly: one row in the strict store
 )

@@ -181,32 +181,6 @@ func (r *region) start(at int64) *process {
 	return p
 }
 
-// prealloc is how many tokens a process is given at a time under Prealloc.
-const prealloc = 20
-
-// allocate charges a block for a process, if the bucket holds one.
-func (r *region) allocate(p *process, at int64) {
-	inc, _ := r.w.limit.Charge(prealloc, 0)
-	out, err := (*counted)(r).Charge(context.Background(), key, bucket.Charge{
-		Limit: r.w.limit, Now: Start + at + r.skew, Tokens: prealloc, Inc: inc,
-	})
-	if err == nil && out.Status == bucket.Charged {
-		p.block = prealloc
-	}
-}
-
-// spend serves a request from a process's block.
-func (r *region) spend(p *process, at int64) bool {
-	if p.block == 0 {
-		r.allocate(p, at)
-	}
-	if p.block == 0 {
-		return false
-	}
-	p.block--
-	return true
-}
-
 // counted is a region's store: it counts calls and starts replication.
 type counted region
 
