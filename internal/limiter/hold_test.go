@@ -14,7 +14,7 @@ func TestHoldUnderFlood(t *testing.T) {
 	c := []limiter.Check{check("api", mustLimit(t, 100, time.Second, 100), 1)}
 	c[0].Hold = 250 * time.Millisecond
 	var h holds
-	l := limiter.New(memstore.New("r"), limiter.Options{Sleep: h.sleep})
+	l := limiter.New(memstore.New("r"), limiter.Options{Timeout: time.Minute, Sleep: h.sleep, Rand: func() float64 { return 0.5 }})
 	served, wasted := 0, 0.0
 	for i := range 5000 { // 1,000/s for 5 s
 		d := l.Decide(context.Background(), start+int64(i)*ms, c)
@@ -29,7 +29,7 @@ func TestHoldUnderFlood(t *testing.T) {
 			wasted += r.Units
 		}
 	}
-	if served < 590 || wasted > 200 {
+	if served < 560 || wasted > 200 {
 		t.Errorf("%d served, %v write units for %d refused", served, wasted, 5000-served)
 	}
 }

@@ -2,6 +2,7 @@ package limiter_test
 
 import (
 	"context"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -25,8 +26,9 @@ func drive(ls []*limiter.Limiter, from, to, gap int64, c limiter.Check) int {
 
 func processes(store limiter.Store, n int) []*limiter.Limiter {
 	var ls []*limiter.Limiter
-	for range n {
-		ls = append(ls, limiter.New(store, limiter.Options{}))
+	for i := range n { // each with a jitter of its own, the same in every run
+		rng := rand.New(rand.NewPCG(uint64(i), 1))
+		ls = append(ls, limiter.New(store, limiter.Options{Timeout: time.Minute, Rand: rng.Float64}))
 	}
 	return ls
 }

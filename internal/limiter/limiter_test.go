@@ -48,7 +48,7 @@ func (c *counting) Rows(ctx context.Context, key string) ([]bucket.Row, error) {
 
 func TestBurstThenExactWait(t *testing.T) {
 	store := &counting{Store: memstore.New("r")}
-	l := limiter.New(store, limiter.Options{})
+	l := limiter.New(store, limiter.Options{Timeout: time.Minute})
 	c := []limiter.Check{check("api", mustLimit(t, 10, time.Second, 20), 1)}
 	ctx := context.Background()
 
@@ -78,7 +78,7 @@ func TestBurstThenExactWait(t *testing.T) {
 }
 
 func TestARefusalChargesNoLimit(t *testing.T) {
-	l := limiter.New(memstore.New("r"), limiter.Options{})
+	l := limiter.New(memstore.New("r"), limiter.Options{Timeout: time.Minute})
 	api := check("api", mustLimit(t, 100, time.Second, 100), 1)
 	follow := check("follow", mustLimit(t, 2, time.Minute, 2), 1)
 	ctx := context.Background()
@@ -124,7 +124,7 @@ func TestDefinedCorners(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			store := &counting{Store: memstore.New("r")}
-			d := limiter.New(store, limiter.Options{}).Decide(context.Background(), start, []limiter.Check{tc.check})
+			d := limiter.New(store, limiter.Options{Timeout: time.Minute}).Decide(context.Background(), start, []limiter.Check{tc.check})
 			if r := d.Results[0]; d.Allowed != tc.allowed || r.Wait != tc.wait {
 				t.Errorf("got %+v, want allowed=%v wait=%v", r, tc.allowed, tc.wait)
 			}
@@ -133,7 +133,7 @@ func TestDefinedCorners(t *testing.T) {
 			}
 		})
 	}
-	if d := limiter.New(memstore.New("r"), limiter.Options{}).Decide(context.Background(), start, nil); !d.Allowed || d.Tightest != -1 {
+	if d := limiter.New(memstore.New("r"), limiter.Options{Timeout: time.Minute}).Decide(context.Background(), start, nil); !d.Allowed || d.Tightest != -1 {
 		t.Errorf("no limits: %+v, want allowed", d)
 	}
 }
@@ -142,7 +142,7 @@ func TestDefinedCorners(t *testing.T) {
 func TestStoreGone(t *testing.T) {
 	store := memstore.New("r")
 	store.Fault = func(context.Context, string) error { return limiter.ErrUnavailable }
-	d := limiter.New(store, limiter.Options{}).Decide(context.Background(), start,
+	d := limiter.New(store, limiter.Options{Timeout: time.Minute}).Decide(context.Background(), start,
 		[]limiter.Check{check("api", mustLimit(t, 10, time.Second, 10), 1)})
 	if r := d.Results[0]; !d.Allowed || !r.Unknown || r.Remaining != -1 {
 		t.Errorf("got %+v, want allowed, unknown, -1 left", r)
@@ -151,7 +151,7 @@ func TestStoreGone(t *testing.T) {
 
 // A raised limit is used at once; one process must not refuse by the old one.
 func TestNewLimitForgetsRefusals(t *testing.T) {
-	l := limiter.New(memstore.New("r"), limiter.Options{})
+	l := limiter.New(memstore.New("r"), limiter.Options{Timeout: time.Minute})
 	ctx := context.Background()
 	c := check("api", mustLimit(t, 1, time.Minute, 1), 1)
 	l.Decide(ctx, start, []limiter.Check{c})
@@ -167,7 +167,7 @@ func TestNewLimitForgetsRefusals(t *testing.T) {
 // A cut limit is used at once too: tokens in hand were charged at the old price.
 func TestCutLimitForgetsTheLease(t *testing.T) {
 	mem := memstore.New("r")
-	l := limiter.New(mem, limiter.Options{})
+	l := limiter.New(mem, limiter.Options{Timeout: time.Minute})
 	c := check("api", mustLimit(t, 1000, time.Second, 1000), 1)
 	now := start + second
 	drive([]*limiter.Limiter{l}, start, now, ms, c) // a lease is in hand
@@ -246,7 +246,7 @@ func TestDeadline(t *testing.T) {
 }
 
 func TestTightest(t *testing.T) {
-	l := limiter.New(memstore.New("r"), limiter.Options{})
+	l := limiter.New(memstore.New("r"), limiter.Options{Timeout: time.Minute})
 	d := l.Decide(context.Background(), start, []limiter.Check{
 		check("a", mustLimit(t, 100, time.Second, 100), 1),
 		check("b", mustLimit(t, 5, time.Second, 5), 1),

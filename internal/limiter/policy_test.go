@@ -33,7 +33,7 @@ func TestHold(t *testing.T) {
 		}
 		return n, refused
 	}
-	n, refused := served(limiter.New(memstore.New("r"), limiter.Options{}))
+	n, refused := served(limiter.New(memstore.New("r"), limiter.Options{Timeout: time.Minute}))
 	if n != 100 {
 		t.Errorf("without hold %d of 120 served, want 100", n)
 	}
@@ -46,7 +46,7 @@ func TestHold(t *testing.T) {
 	c.Hold = 250 * time.Millisecond
 	var h holds
 	store := memstore.New("r")
-	if n, _ := served(limiter.New(store, limiter.Options{Sleep: h.sleep})); n != 120 {
+	if n, _ := served(limiter.New(store, limiter.Options{Timeout: time.Minute, Sleep: h.sleep})); n != 120 {
 		t.Errorf("with a hold of 250 ms %d of 120 served, want all", n)
 	}
 	if len(h.all) != 20 {
@@ -64,13 +64,13 @@ func TestHoldIsBounded(t *testing.T) {
 	c := check("api", mustLimit(t, 100, time.Second, 100), 1)
 	c.Hold = 250 * time.Millisecond
 	var h holds
-	l := limiter.New(memstore.New("r"), limiter.Options{Sleep: h.sleep})
+	l := limiter.New(memstore.New("r"), limiter.Options{Timeout: time.Minute, Sleep: h.sleep})
 	n := drive([]*limiter.Limiter{l}, start, start+1000, 1, c)
 	if n != 125 {
 		t.Errorf("%d of 1000 at once served, want 125", n)
 	}
 
-	l = limiter.New(memstore.New("r"), limiter.Options{Sleep: h.sleep})
+	l = limiter.New(memstore.New("r"), limiter.Options{Timeout: time.Minute, Sleep: h.sleep})
 	now := time.Now().UnixNano()
 	ctx, cancel := context.WithDeadline(context.Background(), time.Unix(0, now).Add(300*time.Millisecond))
 	defer cancel()
@@ -88,7 +88,7 @@ func TestHoldIsBounded(t *testing.T) {
 // A request that another limit refuses is not held, and its tokens go to the next.
 func TestRefusedIsNotHeld(t *testing.T) {
 	var h holds
-	l := limiter.New(memstore.New("r"), limiter.Options{Sleep: h.sleep})
+	l := limiter.New(memstore.New("r"), limiter.Options{Timeout: time.Minute, Sleep: h.sleep})
 	api := check("api", mustLimit(t, 10, time.Second, 10), 1)
 	api.Hold = time.Second
 	follow := check("follow", mustLimit(t, 1, time.Hour, 10), 1)
@@ -127,7 +127,7 @@ func TestOnError(t *testing.T) {
 		t.Errorf("local: %d admitted in 10 min, want a tenth of 5/min", n)
 	}
 	c.OnError = limiter.Deny
-	d := limiter.New(store, limiter.Options{}).Decide(context.Background(), start, []limiter.Check{c})
+	d := limiter.New(store, limiter.Options{Timeout: time.Minute}).Decide(context.Background(), start, []limiter.Check{c})
 	if r := d.Results[0]; r.Wait < time.Second || r.Remaining != -1 || !r.Unknown {
 		t.Errorf("deny says %+v, want a second at least and nothing known", r)
 	}
@@ -181,7 +181,7 @@ func TestOffIsNotCounted(t *testing.T) {
 	store := &counting{Store: memstore.New("r")}
 	c := check("api", mustLimit(t, 1, time.Hour, 1), 1)
 	c.Mode = limiter.Off
-	if n := drive([]*limiter.Limiter{limiter.New(store, limiter.Options{})}, start, start+100, 1, c); n != 100 || store.charges.Load() != 0 {
+	if n := drive([]*limiter.Limiter{limiter.New(store, limiter.Options{Timeout: time.Minute})}, start, start+100, 1, c); n != 100 || store.charges.Load() != 0 {
 		t.Errorf("%d of 100 admitted, %d charges; want all and none", n, store.charges.Load())
 	}
 }
@@ -193,7 +193,7 @@ func TestInitial(t *testing.T) {
 	c := check("api", mustLimit(t, 1, time.Hour, 200), 1)
 	c.Initial = 5
 	for range 20 { // cold processes
-		ls := []*limiter.Limiter{limiter.New(store, limiter.Options{})}
+		ls := []*limiter.Limiter{limiter.New(store, limiter.Options{Timeout: time.Minute})}
 		if n := drive(ls, start, start+5, 1, c); n != 5 {
 			t.Fatalf("%d of the first 5 served", n)
 		}
@@ -202,7 +202,7 @@ func TestInitial(t *testing.T) {
 		t.Errorf("%d charges by processes that went cold, want none", store.charges.Load())
 	}
 	mem := memstore.New("r")
-	l := []*limiter.Limiter{limiter.New(mem, limiter.Options{})}
+	l := []*limiter.Limiter{limiter.New(mem, limiter.Options{Timeout: time.Minute})}
 	n := drive(l, start, start+300, 1, c)
 	row, _ := mem.Peek(c.Key)
 	if n != 200 || row.Spent != 200 {
@@ -213,7 +213,7 @@ func TestInitial(t *testing.T) {
 // A process that ends gives back what it holds.
 func TestRelease(t *testing.T) {
 	mem := memstore.New("r")
-	l := limiter.New(mem, limiter.Options{})
+	l := limiter.New(mem, limiter.Options{Timeout: time.Minute})
 	c := check("api", mustLimit(t, 1000, time.Second, 1000), 1)
 	now := start + second
 	n := drive([]*limiter.Limiter{l}, start, now, ms, c)
@@ -233,7 +233,7 @@ func TestRelease(t *testing.T) {
 
 // What a request cost the store is part of its result.
 func TestUnitsAreAccounted(t *testing.T) {
-	l := limiter.New(memstore.New("r"), limiter.Options{})
+	l := limiter.New(memstore.New("r"), limiter.Options{Timeout: time.Minute})
 	c := []limiter.Check{check("api", mustLimit(t, 1, time.Hour, 1), 1)}
 	ctx := context.Background()
 	for i, want := range []struct {
@@ -249,7 +249,7 @@ func TestUnitsAreAccounted(t *testing.T) {
 
 // What refusals cost is known, in all and by bucket.
 func TestCostsOfRefusals(t *testing.T) {
-	l := limiter.New(memstore.New("r"), limiter.Options{})
+	l := limiter.New(memstore.New("r"), limiter.Options{Timeout: time.Minute})
 	calm := check("calm", mustLimit(t, 100, time.Second, 100), 1)
 	flood := check("flood", mustLimit(t, 1, time.Minute, 1), 1)
 	drive([]*limiter.Limiter{l}, start, start+10*second, 100*ms, calm)
