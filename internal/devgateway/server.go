@@ -35,7 +35,10 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler) error {
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
 	defer cancel()
-	if err := s.Shutdown(grace); err != nil {
+	switch err := s.Shutdown(grace); {
+	case errors.Is(err, context.DeadlineExceeded): // a client dialled and sent nothing: not our failure
+		return s.Close()
+	case err != nil:
 		return errors.Join(fmt.Errorf("shut down: %w", err), s.Close())
 	}
 	return nil
