@@ -20,6 +20,10 @@
 //	WEIR_LOG_LEVEL        debug | info (default) | warn | error
 //	AWS_REGION            this Region; Lambda sets it
 //
+// The reconciler reads those of tables, Regions, grace and log level, and one of its own:
+//
+//	WEIR_PARALLEL         rows that the reconciler brings to a plan at a time; default 16
+//
 // Tables may be named with memory too: one template serves both. A plans file
 // with dynamodb, or an anonymous plan with memory, is refused, since it would have
 // no effect.
@@ -141,6 +145,15 @@ func FromEnv(getenv func(string) string, executable string) (Settings, error) {
 }
 
 func (e *env) dynamoDB(s *Settings) {
+	e.tables(s)
+	s.Anonymous = e.matching("WEIR_ANONYMOUS_PLAN", planName, "the name of a plan, 1 to 64 of A-Z a-z 0-9 . _ -, or nothing", "")
+	if e.get("WEIR_PLANS") != "" {
+		e.problem("WEIR_PLANS", "is set, but WEIR_STORE=dynamodb reads plans from the config table: unset it, or set WEIR_STORE=memory")
+	}
+}
+
+// tables reads which tables there are, and requires the Region they are in.
+func (e *env) tables(s *Settings) {
 	const want = "the name of a DynamoDB table, 3 to 255 of A-Z a-z 0-9 _ . -, or its ARN"
 	s.BucketsTable = e.required("WEIR_BUCKETS_TABLE", tableName, want)
 	s.ConfigTable = e.required("WEIR_CONFIG_TABLE", tableName, want)
@@ -153,10 +166,6 @@ func (e *env) dynamoDB(s *Settings) {
 	}
 	if e.get("AWS_REGION") == "" {
 		e.problem("AWS_REGION", "is not set: write the Region of the tables, such as eu-west-1 (Lambda sets it)")
-	}
-	s.Anonymous = e.matching("WEIR_ANONYMOUS_PLAN", planName, "the name of a plan, 1 to 64 of A-Z a-z 0-9 . _ -, or nothing", "")
-	if e.get("WEIR_PLANS") != "" {
-		e.problem("WEIR_PLANS", "is set, but WEIR_STORE=dynamodb reads plans from the config table: unset it, or set WEIR_STORE=memory")
 	}
 }
 
