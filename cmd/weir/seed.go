@@ -51,7 +51,7 @@ func seedTenant(ctx context.Context, c *ddbstore.Config, t plan.Tenant, ch ddbst
 	if t.Suspended {
 		want.Status = ddbstore.Suspended
 	}
-	if t.Overrides != (plan.Overrides{}) {
+	if !t.Overrides.IsZero() {
 		overrides, err := t.Overrides.MarshalJSON()
 		if err != nil {
 			return fmt.Errorf("seed tenant %s: %w", t.ID, err)

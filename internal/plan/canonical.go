@@ -21,7 +21,7 @@ type limitBody struct {
 	Match       *matchBody `json:"match,omitempty" yaml:"match,omitempty"`
 	Key         string     `json:"key" yaml:"key"`
 	Rate        string     `json:"rate" yaml:"rate"`
-	Burst       *int64     `json:"burst,omitempty" yaml:"burst,omitempty"` // none if rate is unlimited
+	Burst       any        `json:"burst,omitempty" yaml:"burst,omitempty"` // a count or text; none if rate is unlimited
 	Cost        int64      `json:"cost" yaml:"cost"`
 	Consistency string     `json:"consistency" yaml:"consistency"`
 	OnPartition string     `json:"onPartition,omitempty" yaml:"onPartition,omitempty"` // of a global limit
@@ -37,8 +37,9 @@ type matchBody struct {
 }
 
 // MarshalJSON returns the plan's canonical form: ParsePlan reads it back as the
-// same plan, and equal plans have equal forms. Name and Ver are not in it. A plan
-// that ParsePlan would refuse is an error, so that none is ever stored.
+// same plan, and equal plans have equal forms. Name, Ver, Stamp, Carry and Next are
+// not in it. A plan that ParsePlan would refuse is an error, so that none is ever
+// stored.
 func (p *Plan) MarshalJSON() ([]byte, error) {
 	b, err := p.body()
 	if err != nil {
@@ -67,12 +68,12 @@ func (p *Plan) body() (body, error) {
 	b := body{Description: p.Description, Limits: make([]limitBody, len(p.Limits))}
 	for i := range p.Limits {
 		l := &p.Limits[i]
-		rate, err := formatRate(l.Bucket)
+		rate, burst, err := l.written()
 		if err != nil {
 			return body{}, fmt.Errorf("plan %s, limit %s: %w", quote(p.Name), quote(l.Name), err)
 		}
 		lb := limitBody{
-			Name: l.Name, Description: l.Description, Key: l.Key.String(), Rate: rate, Cost: l.Cost, Consistency: l.Consistency.String(),
+			Name: l.Name, Description: l.Description, Key: l.Key.String(), Rate: rate, Burst: burst, Cost: l.Cost, Consistency: l.Consistency.String(),
 			Hold: formatTime(l.Hold), Mode: l.Mode.String(), OnError: l.OnError.String(), Initial: l.Initial,
 		}
 		if l.Match != (Match{}) {
@@ -84,11 +85,31 @@ func (p *Plan) body() (body, error) {
 		case l.Consistency == Global:
 			lb.OnPartition = serve
 		}
-		if !l.Bucket.IsUnlimited() {
-			burst := l.Bucket.Burst()
-			lb.Burst = &burst
-		}
 		b.Limits[i] = lb
 	}
 	return b, nil
+}
+
+// written returns rate and burst of l as a plan has them; the burst is nil if the
+// rate is unlimited.
+func (l *Limit) written() (rate string, burst any, err error) {
+	r, b := l.rate(), l.burst()
+	if rate, err = formatRate(r); err != nil || r.Unlimited {
+		return rate, nil, err
+	}
+	if b.Of(r) != l.Bucket.Burst() {
+		return "", nil, fmt.Errorf("a burst of %d tokens is not %d%% of %s", l.Bucket.Burst(), b.Percent, rate)
+	}
+	return rate, formatBurst(b), nil
+}
+
+// rate returns the rate of l as it is written.
+func (l *Limit) rate() Rate { return Rate{Rate: l.Bucket.Rate(), Unlimited: l.Bucket.IsUnlimited()} }
+
+// burst returns the burst of l as it is written.
+func (l *Limit) burst() Burst {
+	if l.Percent != 0 {
+		return Burst{Percent: l.Percent}
+	}
+	return Burst{Tokens: l.Bucket.Burst()}
 }

@@ -32,14 +32,14 @@ plans:
       - { name: try, rate: 5/s, hold: 2000ms, mode: "off", onError: local, initial: 3 }
 `)
 	want := `{"description":"What most pay for","limits":[` +
-		`{"name":"api","key":"{tenant}","rate":"5000/m","burst":5000,"cost":1,"consistency":"global","onPartition":"serve","hold":"250ms","mode":"enforce","onError":"allow","initial":0},` +
-		`{"name":"follow","match":{"method":"POST","resource":"/v1/<id>"},"key":"{tenant}:{header.x-user}","rate":"10/s","burst":15,"cost":2,"consistency":"global","onPartition":"serve","hold":"250ms","mode":"enforce","onError":"allow","initial":0},` +
+		`{"name":"api","key":"{tenant}","rate":"5000/m","burst":"100%","cost":1,"consistency":"global","onPartition":"serve","hold":"250ms","mode":"enforce","onError":"allow","initial":0},` +
+		`{"name":"follow","match":{"method":"POST","resource":"/v1/<id>"},"key":"{tenant}:{header.x-user}","rate":"10/s","burst":"150%","cost":2,"consistency":"global","onPartition":"serve","hold":"250ms","mode":"enforce","onError":"allow","initial":0},` +
 		`{"name":"closed","key":"{tenant}","rate":"0/s","burst":3,"cost":0,"consistency":"global","onPartition":"serve","hold":"250ms","mode":"enforce","onError":"allow","initial":0},` +
 		`{"name":"open","key":"{tenant}","rate":"unlimited","cost":1,"consistency":"global","onPartition":"serve","hold":"250ms","mode":"enforce","onError":"allow","initial":0},` +
-		`{"name":"cut","key":"{tenant}","rate":"10/s","burst":10,"cost":1,"consistency":"global","onPartition":"share","hold":"250ms","mode":"enforce","onError":"allow","initial":0},` +
-		`{"name":"here","key":"{tenant}","rate":"10/s","burst":10,"cost":1,"consistency":"regional","hold":"250ms","mode":"enforce","onError":"allow","initial":0},` +
-		`{"name":"login","key":"{tenant}","rate":"5/h","burst":5,"cost":1,"consistency":"strict","hold":"0s","mode":"enforce","onError":"deny","initial":0},` +
-		`{"name":"try","key":"{tenant}","rate":"5/s","burst":5,"cost":1,"consistency":"global","onPartition":"serve","hold":"2s","mode":"off","onError":"local","initial":3}]}`
+		`{"name":"cut","key":"{tenant}","rate":"10/s","burst":"100%","cost":1,"consistency":"global","onPartition":"share","hold":"250ms","mode":"enforce","onError":"allow","initial":0},` +
+		`{"name":"here","key":"{tenant}","rate":"10/s","burst":"100%","cost":1,"consistency":"regional","hold":"250ms","mode":"enforce","onError":"allow","initial":0},` +
+		`{"name":"login","key":"{tenant}","rate":"5/h","burst":"100%","cost":1,"consistency":"strict","hold":"0s","mode":"enforce","onError":"deny","initial":0},` +
+		`{"name":"try","key":"{tenant}","rate":"5/s","burst":"100%","cost":1,"consistency":"global","onPartition":"serve","hold":"2s","mode":"off","onError":"local","initial":3}]}`
 	got, err := f.Plans["pro"].MarshalJSON()
 	if err != nil || string(got) != want {
 		t.Errorf("MarshalJSON:\n got %s, %v\nwant %s", got, err, want)
@@ -60,6 +60,7 @@ func TestMarshalRefusesWhatCouldNotBeReadBack(t *testing.T) {
 		"nothing to share": func(p *Plan) { p.Limits[0].Consistency, p.Limits[0].Share = Strict, true },
 		"hold too long":    func(p *Plan) { p.Limits[0].Hold = MaxHold + time.Millisecond },
 		"odd hold":         func(p *Plan) { p.Limits[0].Hold = time.Microsecond },
+		"odd percentage":   func(p *Plan) { p.Limits[0].Percent = 200 },
 		"no mode":          func(p *Plan) { p.Limits[0].Mode = -1 },
 		"no onError":       func(p *Plan) { p.Limits[0].OnError = 3 },
 		"too many initial": func(p *Plan) { p.Limits[0].Initial = 2 },
@@ -121,7 +122,7 @@ func randomPlan(t *testing.T, rnd *rand.Rand) *Plan {
 		l.Key = mustTemplate(t, []string{"{tenant}", "{ip}", "all", "{tenant}:true:{header.no}", "{method}:{route}", "1"}[rnd.IntN(6)])
 		switch rnd.IntN(6) {
 		case 0:
-			l.Bucket = bucket.Unlimited()
+			l.Bucket, l.Percent = bucket.Unlimited(), 100
 			l.Cost = rnd.Int64N(bucket.MaxBurst + 1)
 		case 1:
 			l.Bucket = mustLimit(t, 0, 0, rnd.Int64N(100))
@@ -129,7 +130,13 @@ func randomPlan(t *testing.T, rnd *rand.Rand) *Plan {
 		default:
 			period := []time.Duration{time.Second, time.Minute, time.Hour, day}[rnd.IntN(4)]
 			burst := 1 + rnd.Int64N(30_000)
-			l.Bucket = mustLimit(t, 1+rnd.Int64N(1_000_000), period, burst)
+			rate := 1 + rnd.Int64N(1_000_000)
+			if rnd.IntN(2) == 0 {
+				l.Percent = 1 + rnd.Int64N(150)
+				burst = max(1, rate*l.Percent/100)
+				l.Percent *= min(1, rate*l.Percent/100) // not of what would be rounded to 0
+			}
+			l.Bucket = mustLimit(t, rate, period, burst)
 			l.Cost = rnd.Int64N(burst + 1)
 		}
 		l.Consistency = Consistency(rnd.IntN(len(consistencies)))

@@ -13,8 +13,9 @@ import (
 // few levels deep, every list in it has a longest length, and a mapping holds
 // known fields once each, or else errors, of which maxErrors end the walk.
 type decoder struct {
-	file string
-	errs ErrorList
+	file     string
+	errs     ErrorList
+	warnings ErrorList
 }
 
 // full reports whether so many errors were found that the rest is not read.
@@ -33,6 +34,13 @@ func (d *decoder) errorAt(line, column int, err error) {
 		err = fmt.Errorf("too many errors; the rest of the file was not read")
 	}
 	d.errs = append(d.errs, &Error{File: d.file, Line: max(line, 1), Column: max(column, 1), Err: err})
+}
+
+// warnf reports something at n that is allowed and probably not meant.
+func (d *decoder) warnf(n *yaml.Node, format string, args ...any) {
+	if len(d.warnings) < maxErrors {
+		d.warnings = append(d.warnings, &Error{File: d.file, Line: n.Line, Column: n.Column, Err: fmt.Errorf(format, args...)})
+	}
 }
 
 // pair is a key and its value.

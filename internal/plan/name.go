@@ -77,3 +77,8 @@ func distance(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+// ValidName reports whether s can be a tenant's id: 1 to MaxName letters, digits,
+// '.', '_' and '-'. The name of a plan or a limit must begin with a letter or
+// digit besides.
+func ValidName(s string) bool { return validName(s) }

@@ -25,7 +25,7 @@ var (
 	planFields           = []string{"description", "mode", "hold", "limits"}
 	limitFields          = []string{"name", "description", "match", "key", "rate", "burst", "cost", "consistency", "onPartition", "hold", "mode", "onError", "initial"}
 	matchFields          = []string{"method", "resource"}
-	tenantFields         = []string{"id", "plan", "suspended", "keys", "mode", "hold"}
+	tenantFields         = []string{"id", "plan", "suspended", "keys", "mode", "hold", "limits"}
 	badCredentialsFields = []string{"rate", "burst"}
 )
 
@@ -47,11 +47,13 @@ func Parse(name string, data []byte) (*File, error) {
 	if err := d.errs.err(); err != nil {
 		return nil, err
 	}
+	f.Warnings = d.warnings
 	return f, nil
 }
 
 // ParsePlan parses the body of the plan called name, in YAML or JSON, as
-// Plan.MarshalJSON writes it. The caller sets Ver. An error is an ErrorList.
+// Plan.MarshalJSON writes it. The caller sets Ver, Stamp, Carry and Next. An error
+// is an ErrorList.
 func ParsePlan(name string, data []byte) (*Plan, error) {
 	d := &decoder{file: "plan " + name}
 	p := &Plan{Name: name}
@@ -129,7 +131,7 @@ func (d *decoder) knownPlan(n *yaml.Node, what, name string, f *File) bool {
 
 func (d *decoder) parseBadCredentials(n *yaml.Node, f *File) {
 	fields := d.object(n, "badCredentials", badCredentialsFields)
-	if b, ok := d.parseBucket(n, fields, "badCredentials"); ok {
+	if b, _, ok := d.parseBucket(n, fields, "badCredentials"); ok {
 		f.BadCredentials = badCredentials(b)
 	}
 }
@@ -164,8 +166,12 @@ func (d *decoder) parseTenant(n *yaml.Node, f *File, ids map[string]*yaml.Node, 
 	if k := fields["keys"]; k != nil {
 		t.Keys = d.parseKeys(k, what, keys)
 	}
-	t.Overrides.Mode = d.parseMode(fields["mode"], what, Enforce)
-	t.Overrides.Hold = d.parseHold(fields["hold"], what, 0)
+	t.Overrides = d.parseOverrides(fields, what)
+	if p := f.Plans[t.Plan]; p != nil && fields["limits"] != nil {
+		for _, w := range t.Overrides.Warnings(p) {
+			d.warnf(fields["limits"], "%s: %s", what, w)
+		}
+	}
 	return t
 }
 

@@ -58,8 +58,8 @@ func (d *decoder) parseLimit(n *yaml.Node, unset Limit, seen map[string]*yaml.No
 	if n.Kind != yaml.MappingNode {
 		return l
 	}
-	b, ok := d.parseBucket(n, fields, what)
-	l.Bucket = b
+	b, burst, ok := d.parseBucket(n, fields, what)
+	l.Bucket, l.Percent = b, burst.Percent
 	if i := fields["initial"]; i != nil {
 		l.Initial = d.parseTokens(i, "initial of "+what)
 		d.checkInitial(i, what, &l, ok)
@@ -93,25 +93,25 @@ func (d *decoder) parseLimitName(n, name *yaml.Node, seen map[string]*yaml.Node)
 }
 
 // parseBucket parses the rate and burst among fields, of what is at n.
-func (d *decoder) parseBucket(n *yaml.Node, fields map[string]*yaml.Node, what string) (bucket.Limit, bool) {
+func (d *decoder) parseBucket(n *yaml.Node, fields map[string]*yaml.Node, what string) (bucket.Limit, Burst, bool) {
 	rateNode, burstNode := fields["rate"], fields["burst"]
 	if rateNode == nil {
 		if n.Kind == yaml.MappingNode {
 			d.errorf(n, "%s has no rate: want one such as 100/s, or unlimited", what)
 		}
-		return bucket.Limit{}, false
+		return bucket.Limit{}, Burst{}, false
 	}
 	rate, ok := d.rateText(rateNode, what)
-	burst := ""
+	text := ""
 	if burstNode != nil {
 		var burstOK bool
-		burst, burstOK = d.countText(burstNode, "burst of "+what)
+		text, burstOK = d.countText(burstNode, "burst of "+what)
 		ok = ok && burstOK
 	}
 	if !ok {
-		return bucket.Limit{}, false
+		return bucket.Limit{}, Burst{}, false
 	}
-	b, atBurst, err := newBucket(rate, burst)
+	b, burst, atBurst, err := newBucket(rate, text)
 	if err != nil {
 		at := rateNode
 		if atBurst && burstNode != nil {
@@ -119,7 +119,7 @@ func (d *decoder) parseBucket(n *yaml.Node, fields map[string]*yaml.Node, what s
 		}
 		d.errorf(at, "%s: %w", what, err)
 	}
-	return b, err == nil
+	return b, burst, err == nil
 }
 
 // rateText returns the text of a rate. A bare number is the likeliest mistake

@@ -15,9 +15,13 @@ import (
 // Plan is a named, versioned set of limits.
 type Plan struct {
 	Name        string
-	Ver         int64 // grows with every change; 0 for a plan read from a file
+	Ver         int64 // grows by one with every change; 0 for a plan read from a file
 	Description string
 	Limits      []Limit
+
+	Stamp int64        // of its last change; see Effective. 0 for a plan read from a file
+	Carry bucket.Carry // what that change makes of its buckets' levels
+	Next  *Rollout     // the next body and who has it already; nil if there is none
 }
 
 // Limit is one rule of a plan.
@@ -27,6 +31,7 @@ type Limit struct {
 	Match       Match
 	Key         Template     // default {tenant}
 	Bucket      bucket.Limit // rate and burst, checked
+	Percent     int64        // of the rate's number, if the burst is written so; 0 if it is a count
 	Cost        int64        // tokens per request, default 1; 0 is allowed
 	Consistency Consistency
 	Share       bool          // hold each Region to its share while it cannot hear the others; Global only
@@ -49,6 +54,9 @@ type Tenant struct {
 	Suspended bool
 	Keys      []string // plain API keys; development files only
 	Overrides Overrides
+
+	Stamp int64        // of its last change; see Effective. 0 in development files
+	Carry bucket.Carry // what that change makes of its buckets' levels
 }
 
 // File is a plans file: plans, and in development tenants.
@@ -57,6 +65,8 @@ type File struct {
 	Tenants        []Tenant
 	Anonymous      string // plan of requests without a credential; "" refuses them with 401
 	BadCredentials Limit  // of failed credentials, by IP; DefaultBadCredentials if not written
+
+	Warnings ErrorList // what is allowed and probably not meant
 }
 
 // DefaultBadCredentials is the limit of failed credentials unless a file says

@@ -16,18 +16,28 @@ const unlimited = "unlimited"
 
 const day = 24 * time.Hour
 
+// Rate is a rate as it is written: tokens per second, minute, hour or day, or
+// unlimited.
+type Rate struct {
+	bucket.Rate
+	Unlimited bool
+}
+
 // parseRate parses a rate such as 100/s, 5k/m, 0/s or unlimited.
-func parseRate(s string) (r bucket.Rate, isUnlimited bool, err error) {
+func parseRate(s string) (Rate, error) {
 	if s == unlimited {
-		return bucket.Rate{}, true, nil
+		return Rate{Unlimited: true}, nil
 	}
 	count, unit, _ := strings.Cut(s, "/")
 	n, ok := parseCount(count)
 	period := periodOf(unit)
 	if !ok || period == 0 {
-		return bucket.Rate{}, false, fmt.Errorf("rate %s: want a whole number per second, minute, hour or day, such as 100/s, 60/m, 5k/h or 1M/d, or unlimited%s", quote(s), meantRate(count, unit, ok))
+		return Rate{}, fmt.Errorf("rate %s: want a whole number per second, minute, hour or day, such as 100/s, 60/m, 5k/h or 1M/d, or unlimited%s", quote(s), meantRate(count, unit, ok))
 	}
-	return bucket.Rate{Count: n, Period: period}, false, nil
+	if n == 0 {
+		return Rate{}, nil // of whatever period
+	}
+	return Rate{Rate: bucket.Rate{Count: n, Period: period}}, nil
 }
 
 // periodOf returns the period of a rate's unit, or 0 for none of them.
@@ -55,10 +65,9 @@ func meantRate(count, unit string, ok bool) string {
 }
 
 // formatRate is the inverse of parseRate.
-func formatRate(l bucket.Limit) (string, error) {
-	r := l.Rate()
+func formatRate(r Rate) (string, error) {
 	switch {
-	case l.IsUnlimited():
+	case r.Unlimited:
 		return unlimited, nil
 	case r.Count == 0:
 		return "0/s", nil
@@ -71,24 +80,46 @@ func formatRate(l bucket.Limit) (string, error) {
 	return "", fmt.Errorf("rate of %d per %v: the period is not a second, minute, hour or day", r.Count, r.Period)
 }
 
-// parseBurst parses a burst: a count, or a percentage of the rate's count,
-// rounded down.
-func parseBurst(s string, rate bucket.Rate) (int64, error) {
+// Burst is a burst as it is written: tokens, or a percentage of the rate's number.
+type Burst struct {
+	Tokens  int64
+	Percent int64 // 1 to 1,000,000; 0 if it is Tokens
+}
+
+// Of returns the burst in tokens beside a rate; a percentage is rounded down, and
+// saturates at math.MaxInt64.
+func (b Burst) Of(r Rate) int64 {
+	switch {
+	case b.Percent == 0:
+		return b.Tokens
+	case r.Count > math.MaxInt64/b.Percent:
+		return math.MaxInt64
+	}
+	return r.Count * b.Percent / 100
+}
+
+// parseBurst parses a burst such as 200, 5k or 100%.
+func parseBurst(s string) (Burst, error) {
 	if p, ok := strings.CutSuffix(s, "%"); ok {
 		n, ok := parseDigits(p)
 		if !ok || n > 1_000_000 {
-			return 0, fmt.Errorf("burst %s: want a whole percentage of the rate's number, up to 1000000%%", quote(s))
+			return Burst{}, fmt.Errorf("burst %s: want a whole percentage of the rate's number, up to 1000000%%", quote(s))
 		}
-		if rate.Count > math.MaxInt64/max(n, 1) {
-			return math.MaxInt64, nil
-		}
-		return rate.Count * n / 100, nil
+		return Burst{Percent: n}, nil
 	}
 	n, ok := parseCount(s)
 	if !ok {
-		return 0, fmt.Errorf("burst %s: want a number of tokens such as 200 or 5k, or a percentage of the rate's number such as 100%%", quote(s))
+		return Burst{}, fmt.Errorf("burst %s: want a number of tokens such as 200 or 5k, or a percentage of the rate's number such as 100%%", quote(s))
 	}
-	return n, nil
+	return Burst{Tokens: n}, nil
+}
+
+// formatBurst returns what parseBurst reads as b: an int64 or a string.
+func formatBurst(b Burst) any {
+	if b.Percent == 0 {
+		return b.Tokens
+	}
+	return strconv.FormatInt(b.Percent, 10) + "%"
 }
 
 // parseCount parses a whole number with an optional suffix k (thousand) or M
@@ -119,30 +150,33 @@ func parseDigits(s string) (int64, bool) {
 	return n, true
 }
 
+// defaultBurst is the burst of a limit that has none written.
+var defaultBurst = Burst{Percent: 100}
+
 // newBucket makes the limit of rate and burst as they are written; burst may be
-// "" for the default. atBurst says that the error is about the burst.
-func newBucket(rate, burst string) (l bucket.Limit, atBurst bool, err error) {
-	r, isUnlimited, err := parseRate(rate)
+// "" for the default. It returns the form of the burst as well, which is the
+// default where the rate is unlimited. atBurst says that the error is about the
+// burst.
+func newBucket(rate, burst string) (l bucket.Limit, b Burst, atBurst bool, err error) {
+	r, err := parseRate(rate)
 	if err != nil {
-		return l, false, err
+		return l, b, false, err
 	}
-	defaulted := burst == ""
-	if defaulted {
-		burst = "100%"
+	b, defaulted := defaultBurst, burst == ""
+	if !defaulted {
+		if b, err = parseBurst(burst); err != nil {
+			return l, b, true, err
+		}
 	}
-	n, err := parseBurst(burst, r)
-	if err != nil {
-		return l, true, err
+	if r.Unlimited {
+		return bucket.Unlimited(), defaultBurst, false, nil
 	}
-	if isUnlimited {
-		return bucket.Unlimited(), false, nil
-	}
-	l, err = bucket.NewLimit(r, n)
+	l, err = bucket.NewLimit(r.Rate, b.Of(r))
 	switch {
 	case errors.Is(err, bucket.ErrBurst) && defaulted:
-		return l, false, fmt.Errorf("%w; the burst is 100%% of the rate's number unless you write one", err)
+		return l, b, false, fmt.Errorf("%w; the burst is 100%% of the rate's number unless you write one", err)
 	case err != nil:
-		return l, errors.Is(err, bucket.ErrBurst), err
+		return l, b, errors.Is(err, bucket.ErrBurst), err
 	}
-	return l, false, nil
+	return l, b, false, nil
 }

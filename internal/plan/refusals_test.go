@@ -298,7 +298,7 @@ tenants:
 			`10:40: onError of limit "e" is "Deny"; did you mean deny?`,
 			`11:40: onError of limit "f" is a list: want text`,
 			`13:29: mode of tenant "a" is "none": want one of enforce, shadow, off`,
-			`14:23: unknown field "onError" in a tenant: want one of id, plan, suspended, keys, mode, hold`,
+			`14:23: unknown field "onError" in a tenant: want one of id, plan, suspended, keys, mode, hold, limits`,
 		},
 	},
 	{

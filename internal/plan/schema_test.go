@@ -149,6 +149,7 @@ func TestSchemaHasTheParsersFields(t *testing.T) {
 		{"limit", s.Defs["limit"], limitFields},
 		{"match", s.Defs["match"], matchFields},
 		{"tenant", s.Defs["tenant"], tenantFields},
+		{"limitOverride", s.Defs["limitOverride"], limitOverrideFields},
 		{"badCredentials", s.Defs["badCredentials"], badCredentialsFields},
 	} {
 		got, want := slices.Sorted(maps.Keys(tt.schema.Properties)), slices.Sorted(slices.Values(tt.parser))
@@ -161,7 +162,7 @@ func TestSchemaHasTheParsersFields(t *testing.T) {
 // Every field that the parser knows must be explained in docs/plans.md.
 func TestDocsNameEveryField(t *testing.T) {
 	docs := string(readFile(t, "../../docs/plans.md"))
-	for _, f := range slices.Concat(fileFields, planFields, limitFields, matchFields, tenantFields, badCredentialsFields) {
+	for _, f := range slices.Concat(fileFields, planFields, limitFields, matchFields, tenantFields, limitOverrideFields, rolloutFields, badCredentialsFields) {
 		if !strings.Contains(docs, "`"+f+"` |") && !strings.Contains(docs, "."+f+"` |") {
 			t.Errorf("docs/plans.md has no row for %s", f)
 		}

@@ -6,6 +6,6 @@ import "weir/pkg/bucket"
 // such as 100/s and 100%; an empty burst is 100%. The error names the one that is
 // wrong and says what to write.
 func ParseBucket(rate, burst string) (bucket.Limit, error) {
-	l, _, err := newBucket(rate, burst)
+	l, _, _, err := newBucket(rate, burst)
 	return l, err
 }
