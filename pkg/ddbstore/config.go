@@ -2,37 +2,38 @@ package ddbstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"math"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// configAPI is what a Config needs of a client. An authorizer has permission for
-// GetItem only.
+// configAPI is what a Config needs of a client. One that only reads makes
+// GetItem and Query calls, and nothing else of the client is linked then.
 type configAPI interface {
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
 	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
+	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
 }
 
-// Config reads and writes plans, tenants and credentials in a table. It holds no
-// state of its own and is safe for concurrent use.
+// Config reads and writes plans, tenants and credentials in a table, their
+// history, the feed of their changes, and the state of the reconcilers. It holds
+// no state of its own and is safe for concurrent use.
 //
-// The readers are eventually consistent: they cost half a read unit per 4 KB and
-// may miss what was written less than about a second ago. They return
-// ErrNotFound, ErrThrottled, ErrUnavailable or the error of the context.
+// Readers are eventually consistent, unless Consistent says otherwise: they may
+// miss what was written less than about a second ago. They return ErrNotFound,
+// ErrThrottled, ErrUnavailable or the error of the context.
 //
-// The writers replace one version by the next: the Version of what is passed is
-// that which the change is based on, 0 to create, and the new one is returned.
-// They return ErrConflict if the current version is another. They cost a write
-// unit per KB, in every Region of the table. The condition holds within a
-// Region; where several Regions write one item, the last one wins, so changes of
-// configuration are to be made in one Region.
+// Plans, tenants and credentials are changed by Write, in the home Region only.
+// What the reconcilers keep there (jobs, heartbeats, usage) each Region writes
+// for itself.
 type Config struct {
 	client configAPI
 	table  string
+	region string // of the writer; "" if it has not said
+	strong bool   // read consistently
 }
 
 // NewConfig returns a Config on the named table. It makes no call.
@@ -40,29 +41,29 @@ func NewConfig(client configAPI, table string) *Config {
 	return &Config{client: client, table: table}
 }
 
-// Change says who changed something, why and when.
-type Change struct {
-	Author string // required
-	Reason string
-	At     int64 // ns since the Unix epoch
+// In returns c as a writer in the named Region, which must be that of the client.
+// A writer that does not say where it is can write only as long as no home is
+// set.
+func (c *Config) In(region string) *Config {
+	in := *c
+	in.region = region
+	return &in
 }
 
-// current is the sort key of what holds now. Older versions have room beside it.
-const current = "CURRENT"
+// Consistent returns c with strongly consistent readers: they see everything
+// written in their Region, and cost twice as much.
+func (c *Config) Consistent() *Config {
+	strong := *c
+	strong.strong = true
+	return &strong
+}
 
-// Attributes that every item of the configuration has.
-const (
-	attrVersion = "ver"
-	attrAuthor  = "author"
-	attrReason  = "reason"
-	attrChanged = "changed"
-)
-
-// get returns the current item of pk.
-func (c *Config) get(ctx context.Context, pk string) (item, error) {
+// get returns an item, or ErrNotFound.
+func (c *Config) get(ctx context.Context, pk, sk string) (item, error) {
 	out, err := c.client.GetItem(ctx, &dynamodb.GetItemInput{
-		TableName: &c.table,
-		Key:       primaryKey(pk, current),
+		TableName:      &c.table,
+		Key:            primaryKey(pk, sk),
+		ConsistentRead: &c.strong,
 	}, reconnecting)
 	if err != nil {
 		return nil, classify(ctx, c.table, err)
@@ -73,90 +74,59 @@ func (c *Config) get(ctx context.Context, pk string) (item, error) {
 	return out.Item, nil
 }
 
-// put writes the current item of pk as the version after base, and returns that
-// version. It takes over it.
-func (c *Config) put(ctx context.Context, pk string, it item, base int64, ch Change) (int64, error) {
-	if ch.Author == "" {
-		return 0, errors.New("a change needs an author")
-	}
-	if base < 0 {
-		return 0, fmt.Errorf("version %d: want 0 to create, or the version the change is based on", base)
-	}
-	for name, v := range primaryKey(pk, current) {
-		it[name] = v
-	}
-	it[attrVersion] = num(base + 1)
-	it[attrAuthor] = text(ch.Author)
-	it[attrReason] = text(ch.Reason)
-	it[attrChanged] = num(ch.At)
+// span is a part of an item collection, in the order of its sort keys.
+type span struct {
+	pk     string
+	prefix string // that the sort keys have; "" is any
+	from   string // least sort key, where there is no prefix; "" is any
+	after  string // go on after this sort key; "" is from the beginning
+	newest bool   // backwards
+}
 
-	in := &dynamodb.PutItemInput{
-		TableName:                           &c.table,
-		Item:                                it,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+// query returns the first items of a span, at most so many, and the sort key
+// after which to go on, "" if there is no more.
+func (c *Config) query(ctx context.Context, s span, most int) (items []item, next string, err error) {
+	in := &dynamodb.QueryInput{
+		TableName:                 &c.table,
+		KeyConditionExpression:    aws.String("pk = :pk"),
+		ExpressionAttributeValues: item{":pk": text(s.pk)},
+		ConsistentRead:            &c.strong,
+		ScanIndexForward:          aws.Bool(!s.newest),
 	}
-	if base == 0 {
-		in.ConditionExpression = aws.String("attribute_not_exists(pk)")
-	} else {
-		in.ConditionExpression = aws.String("ver = :base")
-		in.ExpressionAttributeValues = item{":base": num(base)}
-	}
-	_, err := c.client.PutItem(ctx, in, reconnecting)
-	var failed *types.ConditionalCheckFailedException
 	switch {
-	case err == nil:
-		return base + 1, nil
-	case errors.As(err, &failed):
-		if equalItems(failed.Item, it) {
-			return base + 1, nil // by an attempt of this call whose answer was lost
+	case s.prefix != "":
+		in.KeyConditionExpression = aws.String("pk = :pk AND begins_with(sk, :sk)")
+		in.ExpressionAttributeValues[":sk"] = text(s.prefix)
+	case s.from != "":
+		in.KeyConditionExpression = aws.String("pk = :pk AND sk >= :sk")
+		in.ExpressionAttributeValues[":sk"] = text(s.from)
+	}
+	if s.after != "" {
+		in.ExclusiveStartKey = primaryKey(s.pk, s.after)
+	}
+	for {
+		in.Limit = aws.Int32(int32(min(most-len(items), math.MaxInt32))) //nolint:gosec // bounded here
+		out, err := c.client.Query(ctx, in, reconnecting)
+		if err != nil {
+			return nil, "", classify(ctx, c.table, err)
 		}
-		return 0, conflict(failed.Item, base)
-	}
-	return 0, classify(ctx, c.table, err)
-}
-
-// conflict explains why a change based on version base was not made.
-func conflict(found item, base int64) error {
-	if found == nil {
-		return fmt.Errorf("%w: it does not exist, and the change is based on version %d", ErrConflict, base)
-	}
-	d := decoder{it: found}
-	now := d.number(attrVersion)
-	if base == 0 {
-		return fmt.Errorf("%w: it exists already, at version %d", ErrConflict, now)
-	}
-	return fmt.Errorf("%w: it is at version %d, changed by %s, and the change is based on version %d", ErrConflict, now, d.text(attrAuthor), base)
-}
-
-// change decodes what put has added.
-func (d *decoder) change() (version int64, ch Change) {
-	return d.number(attrVersion), Change{
-		Author: d.text(attrAuthor),
-		Reason: d.text(attrReason),
-		At:     d.number(attrChanged),
-	}
-}
-
-// equalItems compares items of the configuration, which hold numbers and strings.
-func equalItems(a, b item) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for name := range a {
-		switch v := a[name].(type) {
-		case *types.AttributeValueMemberS:
-			w, ok := b[name].(*types.AttributeValueMemberS)
-			if !ok || v.Value != w.Value {
-				return false
-			}
-		case *types.AttributeValueMemberN:
-			w, ok := b[name].(*types.AttributeValueMemberN)
-			if !ok || v.Value != w.Value {
-				return false
-			}
-		default:
-			return false
+		items = append(items, out.Items...)
+		if len(out.LastEvaluatedKey) == 0 {
+			return items, "", nil
 		}
+		if len(items) >= most {
+			d := decoder{it: out.LastEvaluatedKey}
+			next = d.text(sortKey)
+			return items, next, d.err
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
 	}
-	return true
+}
+
+// checkMost refuses to list nothing.
+func checkMost(most int) error {
+	if most < 1 {
+		return fmt.Errorf("at most %d is nothing: want 1 or more", most)
+	}
+	return nil
 }

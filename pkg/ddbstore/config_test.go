@@ -26,6 +26,16 @@ func openConfig(t *testing.T) *ddbstore.Config {
 	return ddbstore.NewConfig(client(tables(t).Endpoint()), config)
 }
 
+// newTable creates a config table that no other test uses.
+func newTable(t *testing.T) string {
+	t.Helper()
+	name := "weir-" + strings.ReplaceAll(newKey(t), "/", "-")
+	if err := ddbstore.CreateTables(t.Context(), tables(t).Client(region), name+"-buckets", name); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
 func TestConfigRoundTrip(t *testing.T) {
 	ctx, c, id := t.Context(), openConfig(t), newKey(t)
 
@@ -33,7 +43,7 @@ func TestConfigRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (ddbstore.Plan{Name: id, Body: "limits: []\n# ü", Version: 1, Change: change}); plan != want {
+	if want := (ddbstore.Plan{Name: id, Body: "limits: []\n# ü", Version: 1, Stamp: plan.Stamp, Change: change}); plan != want || plan.Stamp < t0 {
 		t.Errorf("PutPlan = %+v, want %+v", plan, want)
 	}
 	if got, err := c.Plan(ctx, id); err != nil || got != plan {
@@ -137,7 +147,7 @@ func TestConfigConcurrentWriters(t *testing.T) {
 // reported as made.
 func TestConfigLostAnswer(t *testing.T) {
 	p := tables(t).Proxy(t)
-	c, id := ddbstore.NewConfig(client(p.Endpoint()), config), newKey(t)
+	c, id := ddbstore.NewConfig(client(p.Endpoint()), newTable(t)), newKey(t)
 	var lost atomic.Bool
 	p.Set(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if lost.CompareAndSwap(false, true) {
