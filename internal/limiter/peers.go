@@ -108,6 +108,8 @@ func newer(a, b bucket.Row) bool {
 		return a.Born > b.Born
 	case a.Fold != b.Fold:
 		return a.Fold > b.Fold
+	case a.Ver != b.Ver:
+		return a.Ver > b.Ver
 	}
 	return a.At > b.At
 }

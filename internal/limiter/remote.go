@@ -103,9 +103,11 @@ func (l *Limiter) prepare(now int64, e *entry, c *Check, r *Result, a *attempt) 
 	defer e.mu.Unlock()
 	now = max(now, e.row.At)
 	ch := bucket.Charge{Limit: c.Limit, Now: now, Ver: c.Ver}
-	e.tat, e.ahead = e.row.TAT, 0
+	inForce := bucket.Rescale{Limit: c.Limit, Ver: c.Ver, Now: now}
+	row, _ := inForce.Apply(e.row)
+	e.tat, e.ahead = row.TAT, 0
 	if l.merges(c) && e.peers != nil {
-		g := bucket.Merge(c.Limit, e.own(l.region), e.peers.rows, now, l.grace)
+		g := inForce.Merge(e.own(l.region), e.peers.rows, l.grace)
 		e.ahead = e.peers.unseen(c.Limit, e.row.Spent, g.TAT, now)
 		e.tat, ch.Fold = max(g.TAT, now)+e.ahead, g.Fold
 		l.noteSkew(g.Skew)
@@ -116,7 +118,7 @@ func (l *Limiter) prepare(now int64, e *entry, c *Check, r *Result, a *attempt) 
 	}
 	least := max(1, c.Cost-e.spendable(now))
 	left := a.part.tokens(c.Limit.Remaining(e.tat-a.reach, now))
-	if left < least && c.Limit.Remaining(e.row.TAT-a.reach, now) >= least {
+	if left < least && c.Limit.Remaining(row.TAT-a.reach, now) >= least {
 		l.refuse(now, e, c, r, a.need, a.reach)
 		return ch, false
 	}
@@ -158,7 +160,8 @@ func (l *Limiter) absorb(e *entry, c *Check, r *Result, a *attempt, ch bucket.Ch
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.row, e.known = out.Row, true
-	e.tat = out.Row.TAT + e.ahead
+	row, _ := bucket.Rescale{Limit: c.Limit, Ver: c.Ver, Now: ch.Now}.Apply(out.Row) // it may be of an older version
+	e.tat = row.TAT + e.ahead
 	a.refused = out.Status == bucket.Refused
 	switch out.Status {
 	case bucket.Charged:
@@ -177,7 +180,7 @@ func (l *Limiter) absorb(e *entry, c *Check, r *Result, a *attempt, ch bucket.Ch
 		e.describe(ch.Now, c, r, true)
 		r.Hold = time.Duration(held)
 		return true
-	case bucket.Conflict: // another process folded; see what is left to fold
+	case bucket.Conflict, bucket.Outdated: // another process folded; see what is left to fold
 		return false
 	}
 	if ch.Fold != nil {

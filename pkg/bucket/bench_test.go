@@ -11,7 +11,8 @@ func TestNoAllocations(t *testing.T) {
 	p, row, tat, b, now := charger{l: l}, Row{}, int64(0), Bucket{}, t0
 	rows, _ := mergeRows(manyRegions, false)
 	news, _ := mergeRows(manyRegions, true) // Merge makes a Fold of it, which is a map
-	views := gather(nil, news[0], news[1:], now)
+	c := Rescale{Limit: l, Now: now}
+	views := c.gather(nil, news[0], news[1:])
 	if n := testing.AllocsPerRun(100, func() {
 		Merge(l, rows[0], rows[1:], now, DefaultGrace)
 		estimates(l, views, DefaultGrace)

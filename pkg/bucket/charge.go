@@ -7,7 +7,8 @@ type Charge struct {
 	Tokens int64 // to add to Spent, > 0; below 0 to return tokens that were charged
 	Inc    int64 // to add to TAT, ns: from Limit.Charge; below 0 to return
 	Keep   int64 // of the limit's depth, to leave untouched, ns; below 0 to overdraw it by as much
-	Ver    int64 // version of the limit; stored with the row
+	Ver    int64 // version of the limit, in any order that grows; 0 if it has none
+	Carry  Carry // how to bring a row of an older Ver to Limit
 	Fold   *Fold // what else to add to TAT, or nil
 
 	// Known is the row as the caller last saw it, nil if never. It only steers
@@ -30,6 +31,7 @@ const (
 	Charged  Status = iota + 1 // written
 	Refused                    // the bucket holds too little; nothing was written
 	Conflict                   // the row's Fold is not Fold.From; nothing was written
+	Outdated                   // the row's Ver is newer than the charge's, and its Limit in force; nothing was written
 )
 
 // Outcome is a Status and the row: as written if it was Charged, else as found.
@@ -46,22 +48,30 @@ type Outcome struct {
 //
 //	t = max(tat, now) + delta + inc      Charged if t <= now + tau - keep
 //
-// Only a Charged row differs from r. If a charge is made to an unlimited Limit
-// all the same, it is counted and not refused.
+// A row of an older version, or of another limit of the same one, first becomes
+// what Rescale.Apply makes of it; a charge of an older version than the row's is
+// Outdated. Only a Charged row differs from r. If a charge is made to an
+// unlimited Limit all the same, it is counted and not refused.
 func (c Charge) Apply(r Row, found bool) (Row, Status) {
 	if !found {
 		r = Row{Region: r.Region}
 	}
-	delta := int64(0)
+	if found && r.Ver > c.Ver && r.Limit.known() {
+		return r, Outdated
+	}
+	was, delta := r, int64(0)
+	if found && c.Rescales(r) {
+		r = c.rescale().on(r)
+	}
 	if c.Fold != nil {
 		if r.Fold != c.Fold.From {
-			return r, Conflict
+			return was, Conflict
 		}
 		delta = max(0, c.Fold.Delta)
 	}
 	base := ahead(r.TAT, c.Now) // compared by subtracting: the sums may not fit
 	if room := c.Room(); !c.Limit.unlimited && (base > room || c.Inc > room-base-delta) {
-		return r, Refused
+		return was, Refused
 	}
 	if !found {
 		r.Born = c.Now
@@ -73,7 +83,7 @@ func (c Charge) Apply(r Row, found bool) (Row, Status) {
 	r.TAT = add(c.Now, add(add(base, delta), c.Inc))
 	r.Spent += c.Tokens
 	r.At = c.Now
-	r.Ver = c.Ver
+	r.Ver, r.Limit = c.Ver, c.Limit
 	if c.Fold != nil {
 		r.Fold++
 		r.Seen = c.Fold.Seen
@@ -88,4 +98,15 @@ func (c Charge) Room() int64 { return add(c.Limit.tau, -c.Keep) }
 // OpensEpoch reports whether the charge opens a new epoch on row r.
 func (c Charge) OpensEpoch(r Row, found bool) bool {
 	return !found || c.Now-r.Epoch.Start >= EpochLength
+}
+
+// Rescales reports whether the charge first brings row r, which exists, to its
+// own version and limit. Among charges without a version nobody can say which
+// limit is the newer: the row's TAT is then taken as it is.
+func (c Charge) Rescales(r Row) bool {
+	return r.Ver != c.Ver || r.Limit != c.Limit && r.Limit.known() && c.Ver != 0
+}
+
+func (c Charge) rescale() Rescale {
+	return Rescale{Limit: c.Limit, Ver: c.Ver, Carry: c.Carry, Now: c.Now}
 }

@@ -123,7 +123,7 @@ func TestApply(t *testing.T) {
 	l := must(t, 10, time.Second, 10)
 	const T, sec = 100 * ms, int64(time.Second)
 	seen := map[string]Seen{"b": {Spent: 4, At: t0}}
-	base := Row{Region: "a", TAT: t0 + 5*T, Spent: 20, At: t0, Epoch: Epoch{Start: t0 - sec/2, Spent: 17}, Fold: 3, Born: 1, Ver: 6}
+	base := Row{Region: "a", TAT: t0 + 5*T, Spent: 20, At: t0, Epoch: Epoch{Start: t0 - sec/2, Spent: 17}, Fold: 3, Born: 1, Ver: 6, Limit: l}
 	with := func(change func(*Row)) Row {
 		r := base
 		change(&r)
@@ -164,7 +164,7 @@ func TestApply(t *testing.T) {
 				r.Epochs[0] = r.Epoch
 			}), Charged},
 		{"no row", Row{Region: "a", TAT: t0 + 9*T, Spent: 5, Fold: 2}, false, Charge{Now: t0, Tokens: 1, Inc: T, Ver: 6},
-			Row{Region: "a", TAT: t0 + T, Spent: 1, At: t0, Epoch: Epoch{t0, 0}, Epochs: [EpochsKept]Epoch{{t0, 0}}, Born: t0, Ver: 6}, Charged},
+			Row{Region: "a", TAT: t0 + T, Spent: 1, At: t0, Epoch: Epoch{t0, 0}, Epochs: [EpochsKept]Epoch{{t0, 0}}, Born: t0, Ver: 6, Limit: l}, Charged},
 		{"no row, refused", Row{Region: "a"}, false, Charge{Now: t0, Tokens: 11, Inc: 11 * T}, Row{Region: "a"}, Refused},
 		{"fold", base, true, Charge{Now: t0, Tokens: 1, Inc: T, Ver: 6, Fold: &Fold{From: 3, Delta: 2 * T, Seen: seen}},
 			with(func(r *Row) { r.TAT += 3 * T; r.Spent++; r.Fold = 4; r.Seen = seen; r.Base = Base{t0 + 8*T, 21} }), Charged},
@@ -187,7 +187,7 @@ func TestApply(t *testing.T) {
 			with(func(r *Row) { r.TAT = math.MaxInt64 }), Refused},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.c.Limit = l
+			tt.c.Limit, tt.c.Ver = l, max(6, tt.c.Ver)
 			got, s := tt.c.Apply(tt.row, tt.found)
 			if s != tt.s || !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("Apply = %+v, %v\n want   %+v, %v", got, s, tt.want, tt.s)

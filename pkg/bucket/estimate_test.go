@@ -154,7 +154,8 @@ func (w *world) level(rows []Row) int64 {
 
 // olderTAT is the global TAT by the rule that was there before rows had a Base.
 func olderTAT(l Limit, own Row, peers []Row, now int64) int64 {
-	views := gather(nil, own, peers, now)
+	c := Rescale{Limit: l, Now: now}
+	views := c.gather(nil, own, peers)
 	lowest, highest := int64(1<<62), now
 	for k := range views {
 		tat := views[k].TAT

@@ -12,8 +12,10 @@ const MaxRegions = 32
 // repaid one after the other, so no level that contains this row's spend lasts
 // beyond Now + MaxRegions*tau. The day is for clocks and for what replicates
 // late.
-func (c Charge) Expiry() int64 {
+func (c Charge) Expiry() int64 { return expiry(c.Now, c.Limit.tau) }
+
+// expiry returns the expiry of a row whose TAT lies at most depth after now.
+func expiry(now, depth int64) int64 {
 	const second, day = 1_000_000_000, 24 * 60 * 60
-	depth := (c.Limit.tau + second - 1) / second
-	return c.Now/second + 1 + MaxRegions*depth + day
+	return now/second + 1 + MaxRegions*((depth-1)/second+1) + day
 }

@@ -41,8 +41,8 @@ func (r Rate) PerSecond() float64 {
 }
 
 // Limit is a rate and a burst, checked and ready for arithmetic. The zero Limit
-// has rate 0: it refuses everything. A Limit is a value; it may be copied and
-// compared.
+// has rate 0: it refuses everything; in a Row it says that the limit is not known.
+// A Limit is a value; it may be copied and compared.
 type Limit struct {
 	rate      Rate
 	burst     int64
@@ -74,7 +74,7 @@ func NewLimit(r Rate, b int64) (Limit, error) {
 		return Limit{}, fmt.Errorf("%w: %d tokens: want 1 to %d", ErrBurst, b, int64(MaxBurst))
 	}
 	if r.Count == 0 {
-		return Limit{rate: Rate{}, burst: b}, nil
+		return Limit{rate: Rate{Period: time.Second}, burst: b}, nil // not the zero Limit: this one is known
 	}
 	// count/period <= MaxPerSecond/s, without a division that rounds.
 	if mul(MaxPerSecond, int64(r.Period)).less(mul(r.Count, int64(time.Second))) {

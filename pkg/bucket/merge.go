@@ -28,12 +28,23 @@ type Global struct {
 // of charged late.
 //
 // Rows may hold anything: Merge does not fail, and TAT stays within its range.
+//
+// Merge is shorthand for Rescale.Merge at own's version, Proportional.
 func Merge(l Limit, own Row, peers []Row, now, grace int64) Global {
-	if l.unlimited || l.rate.Count == 0 {
+	return Rescale{Limit: l, Ver: own.Ver, Now: now}.Merge(own, peers, grace)
+}
+
+// Merge is the function Merge while a change of limit spreads: a row of another
+// version and limit is read as it would be under c's. What c.Carry says is how to
+// come there from an older version; a newer one, which c does not know, is read
+// as Proportional. The Fold is for a Charge with c's Limit, Ver, Carry and Now.
+func (c Rescale) Merge(own Row, peers []Row, grace int64) Global {
+	l, now := c.Limit, c.Now
+	if l.rateless() {
 		return Global{TAT: max(now, own.TAT), Complete: true}
 	}
-	var buf [manyRegions]view                 // more go to the heap
-	views := gather(buf[:0], own, peers, now) // the first is own's
+	var buf [manyRegions]view              // more go to the heap
+	views := c.gather(buf[:0], own, peers) // the first is own's
 	g := Global{TAT: now}
 	for k := range views {
 		v := &views[k]

@@ -27,7 +27,8 @@ func checkMerge(t *testing.T, seed uint64, data []byte) {
 	if g.TAT < t0 || g.TAT > t0+int64(MaxDepth) || g.Unseen < 0 || g.Skew < 0 || (g.Skew > 0) != (g.SkewRegion != "") {
 		t.Fatalf("Merge = %+v", g)
 	}
-	views := gather(nil, own, peers, t0)
+	c := Rescale{Limit: l, Now: t0}
+	views := c.gather(nil, own, peers)
 	for _, v := range views {
 		if g.TAT < min(v.TAT, t0+int64(MaxDepth)) {
 			t.Fatalf("TAT %d is below that of %+v", g.TAT, v)
@@ -113,7 +114,8 @@ func rowsFrom(data []byte, now int64) []Row {
 func sameStateDiffers(rows []Row) bool {
 	for i := range rows {
 		for j := range rows[:i] {
-			a, b := newView(rows[i], true, t0), newView(rows[j], true, t0)
+			c := Rescale{Now: t0}
+			a, b := c.view(rows[i], true), c.view(rows[j], true)
 			if a.Region == b.Region && !a.newer(&b) && !b.newer(&a) && !reflect.DeepEqual(rows[i], rows[j]) {
 				return true
 			}

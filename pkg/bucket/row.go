@@ -14,6 +14,7 @@ type Row struct {
 	Fold   int64             // number of folds so far; guards Seen against concurrent folds
 	Born   int64             // when the row was created
 	Ver    int64             // version of the limit TAT was computed with
+	Limit  Limit             // that limit; the zero Limit if the row does not say
 }
 
 // Seen is how much of another Region's row has been folded into a TAT.
@@ -25,8 +26,8 @@ type Seen struct {
 
 // Base is a row's TAT and Spent right after its last fold: all that Seen stands
 // for is in this TAT, and what the Region has spent up to this Spent. It is zero
-// until the first fold. Whoever changes a TAT by other means than a Charge sets
-// Base to what the row is then.
+// until the first fold or change of limit. Whoever changes a TAT by other means
+// than a Charge sets Base to what the row is then.
 type Base struct {
 	TAT   int64
 	Spent int64

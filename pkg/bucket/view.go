@@ -11,7 +11,8 @@ type view struct {
 	complete bool // its estimate contains every spend that is visible
 }
 
-func newView(r Row, own bool, now int64) view {
+func (c *Rescale) view(r Row, own bool) view {
+	now := c.Now
 	v := view{Row: r}
 	v.Spent = max(0, v.Spent)
 	v.TAT = max(0, v.TAT)
@@ -25,7 +26,20 @@ func newView(r Row, own bool, now int64) view {
 	if r.Base.TAT <= 0 && r.Fold != 0 { // folded before rows had a Base: nothing better is known
 		v.Base = Base{TAT: v.TAT, Spent: v.Spent}
 	}
+	if r.Limit.known() && r.Limit != c.Limit && (r.Ver != 0 || c.Ver != 0) {
+		v.rescale(c)
+	}
 	return v
+}
+
+// rescale reads the row under c's limit.
+func (v *view) rescale(c *Rescale) {
+	carry := c.Carry
+	if v.Ver > c.Ver {
+		carry = Proportional
+	}
+	v.TAT = carry.TAT(v.TAT, max(c.Now, v.At), v.Limit, c.Limit)
+	v.Base = Base{TAT: v.TAT, Spent: v.Spent}
 }
 
 // dates returns when the row's tokens were spent, at the latest: by each Start
@@ -70,10 +84,10 @@ func (v *view) unseen(s Seen) (n, old, since int64) {
 }
 
 // gather appends the views to buf: one a Region.
-func gather(buf []view, own Row, peers []Row, now int64) []view {
-	buf = append(buf, newView(own, true, now))
+func (c *Rescale) gather(buf []view, own Row, peers []Row) []view {
+	buf = append(buf, c.view(own, true))
 	for i := range peers {
-		v := newView(peers[i], peers[i].Region == own.Region, now)
+		v := c.view(peers[i], peers[i].Region == own.Region)
 		if k := find(buf, v.Region); k < 0 {
 			buf = append(buf, v)
 		} else if v.newer(&buf[k]) {
@@ -93,12 +107,12 @@ func find(views []view, region string) int {
 	return -1
 }
 
-// newer reports whether v is a later state of w's row. Fold only grows; At may
-// step back a little where processes' clocks differ, and Spent where tokens are
-// handed back.
+// newer reports whether v is a later state of w's row. Fold and Ver only grow; At
+// may step back a little where processes' clocks differ, and Spent where tokens
+// are handed back.
 func (v *view) newer(w *view) bool {
-	a := [...]int64{v.Born, v.Fold, v.At + v.shift, v.Spent, v.TAT}
-	b := [...]int64{w.Born, w.Fold, w.At + w.shift, w.Spent, w.TAT}
+	a := [...]int64{v.Born, v.Fold, v.Ver, v.At + v.shift, v.Spent, v.TAT}
+	b := [...]int64{w.Born, w.Fold, w.Ver, w.At + w.shift, w.Spent, w.TAT}
 	for i := range a {
 		if a[i] != b[i] {
 			return a[i] > b[i]

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// wide is an unsigned 128-bit product, so that tokens times nanoseconds neither
-// overflows nor rounds.
+// wide is an unsigned 128-bit number, so that tokens times nanoseconds neither
+// overflow nor round.
 type wide struct{ hi, lo uint64 }
 
 // mul returns a*b for a, b >= 0.
@@ -19,6 +19,66 @@ func mul(a, b int64) wide {
 func (w wide) sub(b int64) wide {
 	lo, borrow := bits.Sub64(w.lo, uint64(b), 0)
 	return wide{w.hi - borrow, lo}
+}
+
+// plus returns w+v, which must fit.
+func (w wide) plus(v wide) wide {
+	lo, carry := bits.Add64(w.lo, v.lo, 0)
+	return wide{w.hi + v.hi + carry, lo}
+}
+
+// minus returns w-v, at least 0.
+func (w wide) minus(v wide) wide {
+	if w.less(v) {
+		return wide{}
+	}
+	lo, borrow := bits.Sub64(w.lo, v.lo, 0)
+	return wide{w.hi - v.hi - borrow, lo}
+}
+
+// times returns w*c for c >= 0. The product must fit.
+func (w wide) times(c int64) wide {
+	p := wide{}
+	p.hi, p.lo = bits.Mul64(w.lo, uint64(c))
+	p.hi += w.hi * uint64(c)
+	return p
+}
+
+// scale returns ceil(w*mult/div) for 0 < div < 1<<127. It saturates at
+// math.MaxInt64.
+func (w wide) scale(mult, div wide) int64 {
+	var limbs [4]uint64 // w*mult, the lowest first
+	for i, a := range [...]uint64{w.lo, w.hi} {
+		carry := uint64(0)
+		for j, b := range [...]uint64{mult.lo, mult.hi} {
+			hi, lo := bits.Mul64(a, b)
+			var c uint64
+			lo, c = bits.Add64(lo, carry, 0)
+			hi += c
+			limbs[i+j], c = bits.Add64(limbs[i+j], lo, 0)
+			carry = hi + c
+		}
+		limbs[i+2] = carry
+	}
+	// Division by hand, bit by bit: limits change seldom.
+	q, rest := uint64(0), wide{}
+	for i := len(limbs) - 1; i >= 0; i-- {
+		for b := 63; b >= 0; b-- {
+			rest = wide{rest.hi<<1 | rest.lo>>63, rest.lo<<1 | limbs[i]>>b&1}
+			if q > math.MaxInt64 {
+				return math.MaxInt64
+			}
+			q <<= 1
+			if !rest.less(div) {
+				rest = rest.minus(div)
+				q |= 1
+			}
+		}
+	}
+	if rest != (wide{}) {
+		q++
+	}
+	return int64(min(q, math.MaxInt64))
 }
 
 func (w wide) less(v wide) bool {
