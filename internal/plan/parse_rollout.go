@@ -79,7 +79,6 @@ func (d *decoder) parseRollout(n *yaml.Node, r *Rollout) {
 
 // parseCanary parses the fields of the canary at n.
 func (d *decoder) parseCanary(n *yaml.Node, fields map[string]*yaml.Node, r *Rollout) {
-	before := len(d.errs)
 	if f := fields["share"]; f != nil {
 		r.Share = d.parseShare(f, "share")
 	}
@@ -103,7 +102,7 @@ func (d *decoder) parseCanary(n *yaml.Node, fields map[string]*yaml.Node, r *Rol
 		r.StepAt = d.parseInstant(f, "stepAt")
 	}
 	switch {
-	case len(d.errs) > before:
+	case len(d.errs) > 0:
 	case r.Share == 0 && len(r.Tenants) == 0 && len(r.Steps) == 0:
 		d.errorf(n, "nobody would ever have it: want from, share, tenants or steps")
 	case len(r.Steps) > 0 && every == nil:
@@ -174,7 +173,7 @@ func (d *decoder) parseInstant(n *yaml.Node, what string) int64 {
 		return 0
 	}
 	t, err := time.Parse(time.RFC3339Nano, n.Value)
-	if err != nil || t.Year() < 2000 || t.Year() >= 2200 {
+	if year := t.UTC().Year(); err != nil || year < 2000 || year >= 2200 {
 		d.errorf(n, "%s is %s: want a time such as 2026-12-01T09:00:00Z, or with an offset 2026-12-01T10:00:00+01:00", what, quote(n.Value))
 		return 0
 	}

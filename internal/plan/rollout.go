@@ -66,7 +66,10 @@ func (r *Rollout) Step(now int64) *Rollout {
 		return r
 	}
 	next := *r
-	next.Share, next.Steps = r.Steps[0], slices.Clone(r.Steps[1:])
+	next.Share, next.Steps = r.Steps[0], nil
+	if len(r.Steps) > 1 {
+		next.Steps = slices.Clone(r.Steps[1:])
+	}
 	next.StepAt = now + int64(r.Every)
 	return &next
 }
