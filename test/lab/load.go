@@ -33,12 +33,12 @@ func (l *lab) coldStarts(ctx context.Context, epoch time.Time) ([]*request, erro
 	var wg sync.WaitGroup
 	var all []*request
 	for _, r := range l.regions {
-		for _, f := range r.functions {
-			q := &request{at: time.Since(epoch), region: r.index, attempts: 1}
+		for _, f := range r.Authorizers {
+			q := &request{at: time.Since(epoch), region: r.Index, attempts: 1}
 			all = append(all, q)
 			wg.Go(func() {
 				if q.verdict, q.err = call(ctx, f); q.err != nil {
-					q.err = fmt.Errorf("start an authorizer of %s: %w\n%s", r.name, q.err, f.Log())
+					q.err = fmt.Errorf("start an authorizer of %s: %w\n%s", r.Name, q.err, f.Log())
 				}
 			})
 		}
@@ -57,7 +57,7 @@ func (l *lab) coldStarts(ctx context.Context, epoch time.Time) ([]*request, erro
 func (l *lab) serve(ctx context.Context, epoch time.Time) {
 	var wg sync.WaitGroup
 	for _, r := range l.regions {
-		for _, f := range r.functions {
+		for _, f := range r.Authorizers {
 			wg.Go(func() {
 				for {
 					select {
@@ -66,9 +66,9 @@ func (l *lab) serve(ctx context.Context, epoch time.Time) {
 					case q := <-r.queue:
 						now := time.Now()
 						q.attempts++
-						q.at, q.region, q.late = now.Sub(epoch), r.index, now.Sub(q.due)
+						q.at, q.region, q.late = now.Sub(epoch), r.Index, now.Sub(q.due)
 						if q.verdict, q.err = call(ctx, f); q.err != nil && q.attempts < maxAttempts {
-							l.send(q, (r.index+1)%len(l.regions)) // as a client does
+							l.send(q, (r.Index+1)%len(l.regions)) // as a client does
 							continue
 						}
 						q.done.Done()

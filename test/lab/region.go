@@ -5,10 +5,10 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"sync/atomic"
 
 	"weir/internal/testbootstrap"
+	"weir/internal/testworld"
 )
 
 // event is what API Gateway sends for a request of the tenant.
@@ -16,40 +16,11 @@ import (
 //go:embed event.json
 var event []byte
 
-// region is one Region: its authorizers, and what they say to the store.
+// region is one Region, and the requests on their way to it.
 type region struct {
-	index     int
-	name      string
-	functions []*testbootstrap.Function
-	store     *counter
-	queue     chan *request
-	down      atomic.Bool // its name no longer leads to it
-}
-
-func (l *lab) startRegion(index int, name, bootstrap string) (*region, error) {
-	store, err := newCounter(l.engine.Endpoint())
-	if err != nil {
-		return nil, err
-	}
-	l.onClose(store.close)
-	r := &region{index: index, name: name, store: store, queue: make(chan *request, 10_000)}
-	for range l.o.processes {
-		f, err := testbootstrap.Launch(bootstrap,
-			"AWS_REGION="+name,
-			"AWS_ENDPOINT_URL_DYNAMODB="+store.endpoint,
-			"WEIR_BUCKETS_TABLE="+bucketsTable,
-			"WEIR_CONFIG_TABLE="+configTable,
-			"WEIR_REGIONS="+strings.Join(regionNames, ","),
-			"WEIR_STORE_TIMEOUT="+storeTimeout.String(),
-			"WEIR_LOG_LEVEL=warn",
-		)
-		if err != nil {
-			return nil, err
-		}
-		l.onClose(f.Stop)
-		r.functions = append(r.functions, f)
-	}
-	return r, nil
+	*testworld.Region
+	queue chan *request
+	down  atomic.Bool // its name no longer leads to it
 }
 
 // verdict is an authorizer's answer.

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"weir/internal/testworld"
 	"weir/pkg/bucket"
 )
 
@@ -133,8 +134,8 @@ func (r *result) log(w io.Writer) error {
 
 // readRows returns the tokens spent in a Region's table, by the row's Region.
 func (l *lab) readRows(ctx context.Context, region string) (map[string]int64, error) {
-	out, err := l.engine.Client(region).Scan(ctx, &dynamodb.ScanInput{
-		TableName: aws.String(bucketsTable), ConsistentRead: aws.Bool(true),
+	out, err := l.world.Engine.Client(region).Scan(ctx, &dynamodb.ScanInput{
+		TableName: aws.String(testworld.BucketsTable), ConsistentRead: aws.Bool(true),
 	})
 	if err != nil {
 		return nil, err

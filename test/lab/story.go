@@ -89,17 +89,17 @@ func (l *lab) tell(ctx context.Context, s story, w io.Writer) (*result, error) {
 	}
 	drain, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	if err := l.replicator.Drain(drain); err != nil {
+	if err := l.world.Buckets.Drain(drain); err != nil {
 		return nil, err
 	}
 	for _, reg := range l.regions {
-		rows, err := l.readRows(ctx, reg.name)
+		rows, err := l.readRows(ctx, reg.Name)
 		if err != nil {
-			return nil, fmt.Errorf("read the rows of %s: %w", reg.name, err)
+			return nil, fmt.Errorf("read the rows of %s: %w", reg.Name, err)
 		}
 		r.rows = append(r.rows, rows)
 	}
-	r.behind = l.replicator.Stats().BehindMean
+	r.behind = l.world.Buckets.Stats().BehindMean
 	r.finish()
 	var err error
 	r.simulated, err = r.simulate()
@@ -126,11 +126,11 @@ func (l *lab) happen(what happening) {
 	last := l.regions[len(l.regions)-1]
 	switch what {
 	case cut:
-		l.replicator.Pause(l.replicator.Around(last.name)...)
+		l.world.Buckets.Pause(l.world.Buckets.Around(last.Name)...)
 	case heal:
-		l.replicator.Resume()
+		l.world.Buckets.Resume()
 	case death:
-		for _, f := range last.functions {
+		for _, f := range last.Authorizers {
 			f.Stop()
 		}
 		time.AfterFunc(noticed, func() { last.down.Store(true) })
@@ -144,11 +144,12 @@ type counts struct {
 }
 
 func (l *lab) count() counts {
-	c := counts{replication: l.replicator.Stats()}
+	c := counts{replication: l.world.Buckets.Stats()}
 	for _, r := range l.regions {
-		c.charges += r.store.charges.Load()
-		c.queries += r.store.queries.Load()
-		c.lookups += r.store.lookups.Load()
+		calls := r.Calls()
+		c.charges += calls.Charges
+		c.queries += calls.Queries
+		c.lookups += calls.Lookups
 	}
 	return c
 }

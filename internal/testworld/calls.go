@@ -1,4 +1,4 @@
-package main
+package testworld
 
 import (
 	"log"
@@ -11,14 +11,16 @@ import (
 	"time"
 )
 
-// counter stands between the authorizers of a Region and the store, and counts
-// their calls.
+// Calls counts what the functions of a Region ask of the store.
+type Calls struct {
+	Charges, Queries, Lookups int64 // UpdateItem, Query, everything else
+}
+
+// counter stands between the functions of a Region and the store.
 type counter struct {
-	endpoint string
-	server   *http.Server
-	charges  atomic.Int64 // UpdateItem
-	queries  atomic.Int64
-	lookups  atomic.Int64 // of configuration
+	endpoint                  string
+	server                    *http.Server
+	charges, queries, lookups atomic.Int64
 }
 
 func newCounter(engine string) (*counter, error) {
@@ -47,6 +49,10 @@ func newCounter(engine string) (*counter, error) {
 	})}
 	go func() { _ = c.server.Serve(l) }() // until close
 	return c, nil
+}
+
+func (c *counter) calls() Calls {
+	return Calls{Charges: c.charges.Load(), Queries: c.queries.Load(), Lookups: c.lookups.Load()}
 }
 
 func (c *counter) close() { _ = c.server.Close() }
