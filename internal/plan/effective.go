@@ -16,6 +16,17 @@ const scheduledInForce = 1
 // StampOf returns the stamp in a version.
 func StampOf(ver int64) int64 { return ver &^ scheduledInForce }
 
+// Since returns when what has version ver came into force, in ns since the Unix
+// epoch; p is a plan that Effective was given or has returned with ver. It is 0 for
+// version 0.
+func (p *Plan) Since(ver int64) int64 {
+	since := StampOf(ver)
+	if ver != since && p.Next != nil {
+		since = max(since, p.Next.From)
+	}
+	return since
+}
+
 // Effective returns what holds for tenant t of plan p at now: the plan with its
 // rollout resolved and the tenant's overrides applied, its Carry that of the newest
 // of the changes that made it so; and its version. It returns p itself if that is

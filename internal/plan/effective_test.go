@@ -82,6 +82,28 @@ func TestEffectiveRollout(t *testing.T) {
 	}
 }
 
+func TestSince(t *testing.T) {
+	p := one(t, "rate: 100/s")
+	p.Next = mustRollout(t, `"from":"2026-12-01T12:00:00Z"`)
+	for _, tt := range []struct{ plan, tenant, now, want int64 }{
+		{0, 0, noon - 1, 0},
+		{40, 30, noon - 1, 40},
+		{40, 50, noon - 1, 50},
+		{40, 50, noon, noon},
+		{40, noon + 4, noon + 5, noon + 4},
+	} {
+		p.Stamp = tt.plan
+		eff, ver := Effective(p, Tenant{ID: "acme", Stamp: tt.tenant}, tt.now)
+		if got := eff.Since(ver); got != tt.want || p.Since(ver) != got {
+			t.Errorf("%+v: version %d holds since %d, want %d", tt, ver, got, tt.want)
+		}
+	}
+	p.Next = nil // with a version of when it had one
+	if got := p.Since(41); got != 40 {
+		t.Errorf("without a rollout: %d, want 40", got)
+	}
+}
+
 func TestEffectiveHasModeAndHold(t *testing.T) {
 	p := one(t, "rate: 100/s, hold: 1s")
 	eff, _ := Effective(p, Tenant{Overrides: Overrides{Mode: Shadow, Hold: 2 * time.Second}}, 0)
