@@ -9,6 +9,8 @@ import (
 	"weir/internal/storetest"
 )
 
+var _ storetest.Rescaler = (*memstore.Store)(nil)
+
 func TestConformance(t *testing.T) {
 	table := memstore.NewTable()
 	broken := func(fault func(ctx context.Context, op string) error) func(*testing.T) limiter.Store {

@@ -2,9 +2,9 @@
 // development, simulation and tests, and the embedded default where there is no
 // database.
 //
-// It does exactly what bucket.Charge.Apply says, without delay, so it is also
-// what the other stores are compared with. A row whose Expiry lies before a
-// charge's Now counts as absent and is replaced. Nothing else is ever removed:
+// It does exactly what bucket.Charge.Apply and bucket.Rescale.Apply say, without
+// delay, so it is also what the other stores are compared with. A row whose Expiry
+// lies before a charge's Now counts as absent and is replaced. Nothing else is ever removed:
 // the table grows with the number of distinct keys, as a database's would, and
 // is not meant to face untrusted keys for long.
 package memstore
@@ -24,8 +24,8 @@ type Store struct {
 	table  *Table
 	region string
 
-	// Fault, if set, is called before every operation ("charge", "rows"); an
-	// error is returned in place of doing it. Set it before the store is used.
+	// Fault, if set, is called before every operation ("charge", "rows", "row",
+	// "rescale"); an error is returned in place of doing it. Set it before the store is used.
 	Fault func(ctx context.Context, op string) error
 }
 
@@ -74,6 +74,47 @@ func (s *Store) Rows(ctx context.Context, key string) ([]bucket.Row, error) {
 		rows[i] = it.row
 	}
 	return rows, nil
+}
+
+// Row returns this Region's row of the bucket, and whether there is one; one that
+// has expired is.
+func (s *Store) Row(ctx context.Context, key string) (bucket.Row, bool, error) {
+	if err := s.enter(ctx, "row"); err != nil {
+		return bucket.Row{}, false, fmt.Errorf("read row: %w", err)
+	}
+	if row, found := s.Peek(key); found {
+		return row, true, nil
+	}
+	return bucket.Row{Region: s.region}, false, nil
+}
+
+// Rescale brings this Region's row of the bucket to another limit, as c.Apply has
+// it. The Outcome's Status is Charged if the row was changed, Outdated if there
+// was nothing to do, and 0 if there is no row, or one that has expired.
+func (s *Store) Rescale(ctx context.Context, key string, c bucket.Rescale) (bucket.Outcome, error) {
+	if err := s.enter(ctx, "rescale"); err != nil {
+		return bucket.Outcome{}, fmt.Errorf("rescale bucket: %w", err)
+	}
+	sh := s.table.shard(key)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	out := bucket.Outcome{Row: bucket.Row{Region: s.region}, Calls: 1}
+	i := sh.find(key, s.region)
+	if i < 0 {
+		return out, nil
+	}
+	it := &sh.rows[key][i]
+	if out.Row = it.row; c.Now/1e9 > it.expiry {
+		return out, nil
+	}
+	row, changes := c.Apply(it.row)
+	if !changes {
+		out.Status = bucket.Outdated
+		return out, nil
+	}
+	it.row, it.expiry = row, max(it.expiry, c.Expiry(row))
+	out.Status, out.Row, out.Units = bucket.Charged, row, 1
+	return out, nil
 }
 
 // Peek returns this Region's row of the bucket as it stands, expired or not, and

@@ -10,7 +10,7 @@ import (
 	"weir/pkg/bucket"
 )
 
-// wantErrors checks the errors of both operations.
+// wantErrors checks the errors of all operations.
 func wantErrors(t *testing.T, ctx context.Context, s limiter.Store, want error) {
 	t.Helper()
 	key := newKey(t)
@@ -27,6 +27,7 @@ func wantErrors(t *testing.T, ctx context.Context, s limiter.Store, want error) 
 	if _, err := s.Rows(ctx, key); !errors.Is(err, want) {
 		t.Errorf("Rows: %v, want %v", err, want)
 	}
+	wantRescaleErrors(t, ctx, s, want)
 }
 
 func testThrottled(t *testing.T, h Harness) {

@@ -50,6 +50,14 @@ func Run(t *testing.T, h Harness) {
 		{"LastTokens", testLastTokens},
 		{"ColdBucket", testColdBucket},
 		{"RacingFolders", testRacingFolders},
+		{"Versions", testVersions},
+		{"OlderRow", testOlderRow},
+		{"Unversioned", testUnversioned},
+		{"Rescale", testRescale},
+		{"RescaleExpired", testRescaleExpired},
+		{"RescaleMovesExpiry", testRescaleMovesExpiry},
+		{"RacingVersions", testRacingVersions},
+		{"RacingCarries", testRacingCarries},
 		{"Throttled", testThrottled},
 		{"Deadline", testDeadline},
 		{"Cancelled", testCancelled},
@@ -78,6 +86,16 @@ func newKey(t *testing.T) string {
 func limit(t *testing.T, rate, burst int64) bucket.Limit {
 	t.Helper()
 	l, err := bucket.NewLimit(bucket.Rate{Count: rate, Period: time.Second}, burst)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// perHour returns a limit of n tokens an hour, all at once.
+func perHour(t *testing.T, n int64) bucket.Limit {
+	t.Helper()
+	l, err := bucket.NewLimit(bucket.Rate{Count: n, Period: time.Hour}, n)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,9 @@
 package bucket
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Carry says what becomes of a bucket's level when its limit changes.
 type Carry int
@@ -113,6 +116,14 @@ func proportional(used int64, from, to Limit) int64 {
 
 // known reports whether l is a limit that somebody made: not the zero one.
 func (l Limit) known() bool { return l != Limit{} }
+
+// stated returns l as a row says it: the zero Limit as one that is known.
+func (l Limit) stated() Limit {
+	if !l.known() {
+		l.rate.Period = time.Second
+	}
+	return l
+}
 
 // rateless reports whether l admits nothing or everything.
 func (l Limit) rateless() bool { return l.unlimited || l.rate.Count == 0 }

@@ -61,7 +61,7 @@ func (c Charge) Apply(r Row, found bool) (Row, Status) {
 	}
 	was, delta := r, int64(0)
 	if found && c.Rescales(r) {
-		r = c.rescale().on(r)
+		r = Rescale{Limit: c.Limit, Ver: c.Ver, Carry: c.Carry, Now: c.Now}.on(r)
 	}
 	if c.Fold != nil {
 		if r.Fold != c.Fold.From {
@@ -83,7 +83,7 @@ func (c Charge) Apply(r Row, found bool) (Row, Status) {
 	r.TAT = add(c.Now, add(add(base, delta), c.Inc))
 	r.Spent += c.Tokens
 	r.At = c.Now
-	r.Ver, r.Limit = c.Ver, c.Limit
+	r.Ver, r.Limit = c.Ver, c.Limit.stated()
 	if c.Fold != nil {
 		r.Fold++
 		r.Seen = c.Fold.Seen
@@ -104,9 +104,11 @@ func (c Charge) OpensEpoch(r Row, found bool) bool {
 // own version and limit. Among charges without a version nobody can say which
 // limit is the newer: the row's TAT is then taken as it is.
 func (c Charge) Rescales(r Row) bool {
-	return r.Ver != c.Ver || r.Limit != c.Limit && r.Limit.known() && c.Ver != 0
-}
-
-func (c Charge) rescale() Rescale {
-	return Rescale{Limit: c.Limit, Ver: c.Ver, Carry: c.Carry, Now: c.Now}
+	switch {
+	case !r.Limit.known():
+		return c.Ver != 0 || r.Ver != 0
+	case r.Ver == c.Ver:
+		return c.Ver != 0 && r.Limit != c.Limit.stated()
+	}
+	return r.Ver < c.Ver
 }

@@ -74,7 +74,7 @@ func NewLimit(r Rate, b int64) (Limit, error) {
 		return Limit{}, fmt.Errorf("%w: %d tokens: want 1 to %d", ErrBurst, b, int64(MaxBurst))
 	}
 	if r.Count == 0 {
-		return Limit{rate: Rate{Period: time.Second}, burst: b}, nil // not the zero Limit: this one is known
+		return Limit{burst: b}.stated(), nil
 	}
 	// count/period <= MaxPerSecond/s, without a division that rounds.
 	if mul(MaxPerSecond, int64(r.Period)).less(mul(r.Count, int64(time.Second))) {

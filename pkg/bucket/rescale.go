@@ -14,7 +14,7 @@ type Rescale struct {
 // or of this one and of this limit. A row that does not say its limit is older
 // than any, and keeps its TAT.
 func (c Rescale) Apply(r Row) (Row, bool) {
-	if r.Limit.known() && (r.Ver > c.Ver || r.Ver == c.Ver && r.Limit == c.Limit) {
+	if r.Limit.known() && (r.Ver > c.Ver || r.Ver == c.Ver && r.Limit == c.Limit.stated()) {
 		return r, false
 	}
 	return c.on(r), true
@@ -24,6 +24,7 @@ func (c Rescale) Apply(r Row) (Row, bool) {
 // computed anew and is also the Base: what others spend from then on is put on
 // top of it.
 func (c Rescale) on(r Row) Row {
+	c.Limit = c.Limit.stated()
 	if r.Limit.known() && r.Limit != c.Limit {
 		r.TAT = c.Carry.TAT(r.TAT, max(c.Now, r.At), r.Limit, c.Limit)
 		r.Base = Base{TAT: r.TAT, Spent: r.Spent}

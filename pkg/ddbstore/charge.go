@@ -27,7 +27,7 @@ const maxCalls = 3
 // Charge adds consumption to the Store's row of the bucket in one conditional
 // write, with the semantics of c.Apply. It takes one round trip if c.Known is
 // not outdated in a way that matters (a full bucket that no longer is, an epoch
-// that has ended), two if it is, at most three.
+// that has ended, another version), two if it is, at most three.
 //
 // A charge that fits no bucket is Refused without a call; the Outcome's Row is
 // then c.Known, or only names the Region.
@@ -45,11 +45,11 @@ func (s *Store) Charge(ctx context.Context, key string, c bucket.Charge) (bucket
 		out.Status = bucket.Refused
 		return out, nil
 	}
-	f := formOf(c, out.Row, known)
+	in := s.charging(key, c, out.Row, known)
 	var pauses backoff
 	for tries := 0; tries < maxCalls; {
 		pauses.begin(ctx)
-		a, err := s.attempt(ctx, key, c, f)
+		a, err := s.attempt(ctx, in)
 		out.Calls++
 		out.Units += a.units
 		switch {
@@ -63,7 +63,7 @@ func (s *Store) Charge(ctx context.Context, key string, c bucket.Charge) (bucket
 			continue
 		case err != nil:
 			return out, fmt.Errorf("charge bucket: %w", err)
-		case a.charged:
+		case a.written:
 			out.Status, out.Row = bucket.Charged, a.row
 			return out, nil
 		}
@@ -74,25 +74,40 @@ func (s *Store) Charge(ctx context.Context, key string, c bucket.Charge) (bucket
 			return out, nil
 		}
 		out.Row = a.row
-		f = formOf(c, a.row, a.found)
+		in = s.charging(key, c, a.row, a.found)
 	}
 	return out, fmt.Errorf("charge bucket: %w after %d attempts", ErrConflict, out.Calls)
 }
 
+// charging returns the write that makes the charge on row r. If r is of an older
+// version, all of it depends on what r is; if it then refuses the charge, r may
+// have changed since it was seen, and any form of the charge's version tells.
+func (s *Store) charging(key string, c bucket.Charge, r bucket.Row, found bool) *dynamodb.UpdateItemInput {
+	if found && c.Rescales(r) {
+		if after, status := c.Apply(r, found); status == bucket.Charged {
+			return s.swap(key, r, after, c.Expiry())
+		}
+	}
+	f := formOf(c, r, found)
+	e := expressions[f]
+	return s.update(key, e.update, e.condition, f.names(c.Now), f.values(c))
+}
+
 // attempt is what came of one write.
 type attempt struct {
-	charged bool       // else the condition failed, if there is no error
-	row     bucket.Row // as written if charged, else as found
+	written bool       // else the condition failed, if there is no error
+	row     bucket.Row // as written, else as found
 	found   bool
+	expiry  int64   // of the row as found, s
 	units   float64 // billed, also with an error
 }
 
-// attempt sends the charge in form f, once. An error is one of this package's.
-func (s *Store) attempt(ctx context.Context, key string, c bucket.Charge, f form) (attempt, error) {
-	res, err := s.client.UpdateItem(ctx, s.update(key, c, f), once)
+// attempt sends the write, once. An error is one of this package's.
+func (s *Store) attempt(ctx context.Context, in *dynamodb.UpdateItemInput) (attempt, error) {
+	res, err := s.client.UpdateItem(ctx, in, once)
 	if err == nil {
 		row, err := rowOf(res.Attributes)
-		return attempt{charged: true, row: row, found: true, units: writeUnits(res.Attributes)}, err
+		return attempt{written: true, row: row, found: true, units: writeUnits(res.Attributes)}, err
 	}
 	failed, ok := errors.AsType[*types.ConditionalCheckFailedException](err)
 	if !ok {
@@ -104,19 +119,19 @@ func (s *Store) attempt(ctx context.Context, key string, c bucket.Charge, f form
 		return a, nil
 	}
 	a.found = true
-	a.row, err = rowOf(failed.Item)
+	a.row, a.expiry, err = storedRow(failed.Item)
 	return a, err
 }
 
-func (s *Store) update(key string, c bucket.Charge, f form) *dynamodb.UpdateItemInput {
-	e := expressions[f]
+// update returns a conditional write to the Store's row of the bucket.
+func (s *Store) update(key, update, condition string, names map[string]string, values item) *dynamodb.UpdateItemInput {
 	return &dynamodb.UpdateItemInput{
 		TableName:                           &s.table,
 		Key:                                 primaryKey(bucketKey(key), s.row),
-		UpdateExpression:                    &e.update,
-		ConditionExpression:                 &e.condition,
-		ExpressionAttributeNames:            f.names(c.Now),
-		ExpressionAttributeValues:           f.values(c),
+		UpdateExpression:                    &update,
+		ConditionExpression:                 &condition,
+		ExpressionAttributeNames:            names,
+		ExpressionAttributeValues:           values,
 		ReturnValues:                        types.ReturnValueAllNew,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}

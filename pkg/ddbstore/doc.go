@@ -20,7 +20,8 @@
 //	seen   M   Region -> [born, spent, at] of its row as last folded into tat
 //	fold   N   number of folds; absent is 0
 //	born   N   when the row was created, ns
-//	ver    N   version of the limit
+//	ver    N   version of the limit that tat was computed with
+//	lim    S   that limit: count/period/burst, the period in ns; or "unlimited"
 //	ttl    N   when the item may be removed, s: bucket.Charge.Expiry
 //
 // A charge is one conditional UpdateItem. UpdateItem can add but has neither max
@@ -32,15 +33,30 @@
 //
 //	each, in an epoch that is over   ..., es = #s = :now, ep = #c = spent   IF es <= :now - 1 s
 //	each, in one that is not                                                IF es >  :now - 1 s
+//	each, on a row that exists       ..., ver = :ver, lim = :lim            IF ver = :ver AND lim = :lim
 //
 // A fold sets bt and bs beside fold and seen. What an item lacks of all this
 // reads as 0, so one written before there were slots or a base is charged like
 // any other and gets them as it goes.
 //
 // For one row and time exactly one form applies, or none if the bucket holds too
-// little. The caller's Known row says which to try. A failed condition returns
-// the row, which says which form is right, or that it is a refusal and how long
-// to wait. Nothing is read before it is written.
+// little or the row is of another version. The caller's Known row says which to
+// try. A failed condition returns the row, which says which form is right, or that
+// it is a refusal and how long to wait, or that the charge is outdated. Nothing is
+// read before it is written.
+//
+// What becomes of a level when the limit changes is a multiplication, which no
+// update expression can do. So the charge that meets a row of an older version
+// computes the row that is to be, and writes it
+//
+//	swap  SET tat, spent, at, ver, lim, ... = what they are to be
+//	                             IF tat, spent, at, fold, ver and lim are as found
+//
+// It is one charge per bucket, Region and change; the next find the new version. A
+// Rescale is a swap that spends nothing, after a consistent read. It moves ttl out
+// if the new limit is deeper, never in. A charge without a version (ver = 0) asks
+// for ver = 0 and sets lim, whatever that was. An item without lim was written
+// before there was one: it is swapped, keeping its tat.
 //
 // # Model: strict rows
 //
@@ -69,7 +85,8 @@
 //
 // # Invariants
 //
-//	D1  A charge does to a row exactly what bucket.Charge.Apply does     (FuzzCharge)
+//	D1  A charge does to a row exactly what bucket.Charge.Apply does,
+//	    and a Rescale what bucket.Rescale.Apply does                     (FuzzCharge)
 //	D2  Whatever races, admitted tokens never exceed what the bucket
 //	    holds, and spent is their sum                                    (storetest: ColdBucket, LastTokens)
 //	D3  The same spend is never folded twice                             (storetest: RacingFolders)
@@ -81,6 +98,9 @@
 //	    characters                                                       (TestNoCredentialInTable)
 //	D7  A strict row admits exactly what its bucket holds, whoever
 //	    collides; nothing is tried again that the deadline would cut off (TestStrictCrowd, TestBackoffKeepsTheDeadline)
+//	D8  A version never goes back, and no charge of an older one changes a
+//	    row of a newer; a row is carried over once per change           (storetest: Versions, RacingVersions,
+//	                                                                     RacingCarries, TestRescaleLosesRaces)
 //
 // # Concurrency
 //
@@ -90,8 +110,11 @@
 // is ahead by d gets up to rate*d tokens early, which the others then lack.
 //
 // A charge loses a race only to a change that makes its form wrong: the first
-// charge on an idle bucket, the opening of an epoch, another fold. It then takes
-// a second round trip, hardly ever a third, and after that ends in ErrConflict.
+// charge on an idle bucket, the opening of an epoch, another fold, another
+// version. It then takes a second round trip, hardly ever a third, and after that
+// ends in ErrConflict. A swap loses to any other write. While a change spreads,
+// those who charge an item hundreds of times a second may have to be told more
+// than once; the first that gets through makes it plain for the others.
 //
 // A strict row is charged by all Regions, whose clocks may differ by more than
 // those in one: the Region that is ahead by d gets up to rate*d tokens early, the
@@ -104,6 +127,9 @@
 //	call                     round trips        units
 //	Charge                   1 in steady state  1 WRU per KB of the row and attempt, failed conditions
 //	                         at most 3          included, and a written one again in every other Region
+//	Charge, older row        at most 2          the same; once per Region and change of the limit
+//	Rescale                  2                  1 RRU, and a Charge's; nothing is written if there is no row
+//	Row                      1                  1 RRU per 4 KB
 //	Charge, strict           the same, and one  the same in every Region of the table; a conflict is
 //	                         a conflict         counted as 1 WRU, though AWS does not say that it is billed
 //	Rows                     1                  0.5 RRU per 4 KB of all rows; strict 1 RRU
@@ -114,8 +140,8 @@
 //
 // docs/cost.md has what was measured, case by case, in one Region and in three.
 //
-// A row takes about 190 bytes, its key, and 50 for every Region it has seen: with
-// a key of 40 bytes some 230 in one Region, 450 in five and 690 in ten, so that a
+// A row takes about 215 bytes, its key, and 50 for every Region it has seen: with
+// a key of 40 bytes some 255 in one Region, 480 in five and 710 in ten, so that a
 // write is one unit (TestRowFitsAUnit). One item takes 1,000 writes a second and
 // no more, failed ones included; callers charge for many requests at once and do
 // not repeat refusals.

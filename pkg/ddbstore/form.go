@@ -10,10 +10,12 @@ import (
 // form is one of the conditional updates that a charge can be. UpdateItem has
 // no max and no if, so every case of bucket.Charge.Apply is a form of its own,
 // whose condition is that case. For one row, time and fold number exactly one
-// form applies, or none if the bucket holds too little.
+// form applies, or none if the bucket holds too little, or if the row is of
+// another version: then see swap.
 type form struct {
 	busy bool // the bucket is not full: TAT lies ahead of now
 	open bool // the charge opens an epoch
+	any  bool // the charge has no version, and takes the row's TAT whatever its limit
 	fold foldForm
 }
 
@@ -33,9 +35,11 @@ var expressions = func() map[form]*expression {
 	m := make(map[form]*expression)
 	for _, busy := range []bool{false, true} {
 		for _, open := range []bool{false, true} {
-			for fold := noFold; fold <= nextFold; fold++ {
-				f := form{busy, open, fold}
-				m[f] = f.expression()
+			for _, all := range []bool{false, true} {
+				for fold := noFold; fold <= nextFold; fold++ {
+					f := form{busy, open, all, fold}
+					m[f] = f.expression()
+				}
 			}
 		}
 	}
@@ -44,14 +48,18 @@ var expressions = func() map[form]*expression {
 
 func (f form) expression() *expression {
 	// What is on the right of a SET is as it was before the update.
-	update := "SET spent = if_not_exists(spent, :zero) + :n, #at = :now, ver = :ver, #ttl = :ttl"
+	update := "SET spent = if_not_exists(spent, :zero) + :n, #at = :now, ver = :ver, lim = :lim, #ttl = :ttl"
+	version := "ver = :ver"
+	if !f.any {
+		version += " AND lim = :lim"
+	}
 	var condition string
 	if f.busy {
 		update += ", tat = tat + :inc"
-		condition = "tat > :now AND tat <= :most"
+		condition = "tat > :now AND tat <= :most AND " + version
 	} else {
 		update += ", tat = :tat, born = if_not_exists(born, :now)"
-		condition = "(attribute_not_exists(tat) OR tat <= :now)"
+		condition = "(attribute_not_exists(tat) OR (tat <= :now AND " + version + "))"
 	}
 	if f.open {
 		update += ", es = :now, #s = :now, ep = if_not_exists(spent, :zero), #c = if_not_exists(spent, :zero)"
@@ -78,7 +86,7 @@ func (f form) expression() *expression {
 
 // formOf returns the form for a charge on row r.
 func formOf(c bucket.Charge, r bucket.Row, found bool) form {
-	f := form{busy: r.TAT > c.Now, open: c.OpensEpoch(r, found)}
+	f := form{busy: r.TAT > c.Now, open: c.OpensEpoch(r, found), any: c.Ver == 0}
 	if c.Fold != nil {
 		f.fold = nextFold
 		if c.Fold.From == 0 {
@@ -120,6 +128,7 @@ func (f form) values(c bucket.Charge) item {
 		":n":    num(c.Tokens),
 		":now":  num(c.Now),
 		":ver":  num(c.Ver),
+		":lim":  limitValue(c.Limit),
 		":ttl":  num(c.Expiry()),
 		":edge": num(c.Now - bucket.EpochLength),
 	}

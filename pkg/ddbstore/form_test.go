@@ -20,8 +20,8 @@ func TestFormsUseTheirValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := bucket.Charge{Limit: l, Now: 1, Tokens: 1, Inc: 1, Fold: &bucket.Fold{}}
-	if len(expressions) != 12 {
-		t.Errorf("%d forms, want 2 x 2 x 3", len(expressions))
+	if len(expressions) != 24 {
+		t.Errorf("%d forms, want 2 x 2 x 2 x 3", len(expressions))
 	}
 	for f, e := range expressions {
 		used := placeholder.FindAllString(e.update+" "+e.condition, -1)

@@ -3,6 +3,8 @@ package ddbstore
 import (
 	"fmt"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -25,6 +27,7 @@ const (
 	attrFold       = "fold" // absent is 0
 	attrBorn       = "born"
 	attrVer        = "ver"
+	attrLimit      = "lim" // count/period/burst; absent in rows written before it was there
 	attrTTL        = "ttl" // seconds since the Unix epoch
 )
 
@@ -46,9 +49,32 @@ func rowOf(it item) (bucket.Row, error) {
 		Fold:   d.number(attrFold),
 		Born:   d.number(attrBorn),
 		Ver:    d.number(attrVer),
+		Limit:  d.limit(attrLimit),
 	}
 	return r, d.err
 }
+
+// storedRow decodes a row and when it may be removed, in s.
+func storedRow(it item) (r bucket.Row, expiry int64, err error) {
+	if r, err = rowOf(it); err != nil {
+		return r, 0, err
+	}
+	d := decoder{it: it}
+	return r, d.number(attrTTL), d.err
+}
+
+// limitValue encodes a limit: its count, its period in ns, and its burst.
+func limitValue(l bucket.Limit) types.AttributeValue {
+	if l.IsUnlimited() {
+		return text(unlimited)
+	}
+	b := make([]byte, 0, 32)
+	b = append(strconv.AppendInt(b, l.Rate().Count, 10), '/')
+	b = append(strconv.AppendInt(b, int64(l.Rate().Period), 10), '/')
+	return text(string(strconv.AppendInt(b, l.Burst(), 10)))
+}
+
+const unlimited = "unlimited"
 
 // seenValue encodes what a fold has seen.
 func seenValue(seen map[string]bucket.Seen) types.AttributeValue {
@@ -99,6 +125,37 @@ func (d *decoder) text(name string) string {
 		d.fail(name, v)
 		return ""
 	}
+}
+
+func (d *decoder) limit(name string) bucket.Limit {
+	switch s := d.text(name); s {
+	case "":
+		return bucket.Limit{}
+	case unlimited:
+		return bucket.Unlimited()
+	default:
+		l, ok := parseLimit(s)
+		if !ok {
+			d.fail(name, d.it[name])
+		}
+		return l
+	}
+}
+
+func parseLimit(s string) (bucket.Limit, bool) {
+	parts := strings.Split(s, "/")
+	if len(parts) != 3 {
+		return bucket.Limit{}, false
+	}
+	var n [3]int64
+	for i, part := range parts {
+		var err error
+		if n[i], err = strconv.ParseInt(part, 10, 64); err != nil {
+			return bucket.Limit{}, false
+		}
+	}
+	l, err := bucket.NewLimit(bucket.Rate{Count: n[0], Period: time.Duration(n[1])}, n[2])
+	return l, err == nil
 }
 
 func (d *decoder) epochs() (epochs [bucket.EpochsKept]bucket.Epoch) {

@@ -28,6 +28,9 @@ func FuzzCharge(f *testing.F) {
 		now := int64(4_000_000_000) * int64(time.Second)
 		for step := range 40 {
 			now += g.pause()
+			if g.IntN(6) == 0 {
+				ref = g.rescale(t, s, key, limits[g.IntN(len(limits))], now, ref, found)
+			}
 			c := g.charge(limits[g.IntN(len(limits))], now, ref)
 			c.Known = stale[g.IntN(len(stale))]
 
@@ -63,6 +66,30 @@ func FuzzCharge(f *testing.F) {
 
 type generator struct{ *rand.Rand }
 
+// rescale brings the row to another limit, and returns what it must be then.
+func (g generator) rescale(t *testing.T, s *ddbstore.Store, key string, l bucket.Limit, now int64, r bucket.Row, found bool) bucket.Row {
+	t.Helper()
+	if g.IntN(6) == 0 {
+		l = bucket.Unlimited()
+	}
+	c := bucket.Rescale{Limit: l, Ver: g.version(r), Carry: bucket.Carry(g.IntN(4)), Now: now}
+	want, changes := c.Apply(r)
+	out, err := s.Rescale(t.Context(), key, c)
+	if err != nil {
+		t.Fatalf("%+v\non %+v: %v", c, r, err)
+	}
+	if expired := out.Status == 0; expired || !found {
+		if found && now-r.At < int64(24*time.Hour) || out.Units != 0 {
+			t.Fatalf("%+v\non %+v: %+v, want it changed", c, r, out)
+		}
+		return r
+	}
+	if (out.Status == bucket.Charged) != changes || !equalRow(out.Row, want) {
+		t.Fatalf("%+v\non %+v\ngot  %v %+v\nwant %v %+v", c, r, out.Status, out.Row, changes, want)
+	}
+	return want
+}
+
 // limits returns a few limits that one bucket may have had.
 func (g generator) limits(t *testing.T) []bucket.Limit {
 	periods := []time.Duration{time.Second, time.Minute, time.Hour, 24 * time.Hour}
@@ -97,7 +124,7 @@ func (g generator) pause() int64 {
 func (g generator) charge(l bucket.Limit, now int64, r bucket.Row) bucket.Charge {
 	n := 1 + g.Int64N(max(1, l.Burst())+2)
 	inc, _ := l.Charge(n, 0)
-	c := bucket.Charge{Limit: l, Now: now, Tokens: n, Inc: inc, Ver: g.Int64N(3)}
+	c := bucket.Charge{Limit: l, Now: now, Tokens: n, Inc: inc, Ver: g.version(r), Carry: bucket.Carry(g.IntN(4))}
 	switch g.IntN(8) {
 	case 0, 1:
 		c.Keep = g.Int64N(int64(l.Depth()) + 1)
@@ -119,6 +146,17 @@ func (g generator) charge(l bucket.Limit, now int64, r bucket.Row) bucket.Charge
 		}
 	}
 	return c
+}
+
+// version returns that of the row, one that is newer, or one that is older.
+func (g generator) version(r bucket.Row) int64 {
+	switch g.IntN(8) {
+	case 0, 1:
+		return r.Ver + 1 + g.Int64N(2)
+	case 2:
+		return max(0, r.Ver-1-g.Int64N(2))
+	}
+	return r.Ver
 }
 
 func equalRow(a, b bucket.Row) bool {

@@ -97,7 +97,7 @@ func TestConflictAfterThreeLostRaces(t *testing.T) {
 	p.Set(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if i := 3 - lose; lose > 0 {
 			lose--
-			put(t, direct, key, map[string]string{"tat": fmt.Sprint(tats[i]), "es": fmt.Sprint(t0)})
+			put(t, direct, key, map[string]string{"tat": fmt.Sprint(tats[i]), "es": fmt.Sprint(t0), "ver": "1", "lim": "10/1000000000/10"})
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -110,7 +110,7 @@ func TestConflictAfterThreeLostRaces(t *testing.T) {
 	}
 	lose = 2
 	tats = []int64{0, t0 + 1, t0 - 1} // two lost races, then none
-	known := bucket.Row{TAT: t0 - 1, Epoch: bucket.Epoch{Start: t0}}
+	known := bucket.Row{TAT: t0 - 1, Epoch: bucket.Epoch{Start: t0}, Ver: 1, Limit: l}
 	c := take(l, t0, 1)
 	c.Known = &known
 	if out, err = s.Charge(t.Context(), key, c); err != nil || out.Calls != 3 || out.Status != bucket.Charged {
@@ -118,7 +118,7 @@ func TestConflictAfterThreeLostRaces(t *testing.T) {
 	}
 }
 
-// put writes a row as a number of numbers.
+// put writes a row as a number of numbers; lim is none.
 func put(t *testing.T, c *dynamodb.Client, key string, numbers map[string]string) {
 	t.Helper()
 	it := map[string]types.AttributeValue{
@@ -127,6 +127,9 @@ func put(t *testing.T, c *dynamodb.Client, key string, numbers map[string]string
 	}
 	for name, v := range numbers {
 		it[name] = &types.AttributeValueMemberN{Value: v}
+		if name == "lim" {
+			it[name] = &types.AttributeValueMemberS{Value: v}
+		}
 	}
 	_, err := c.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: ptr(buckets), Item: it})
 	if err != nil {
@@ -171,6 +174,7 @@ func TestRowThatIsNotOurs(t *testing.T) {
 		"spent": &types.AttributeValueMemberN{Value: "99999999999999999999"},
 		"fold":  &types.AttributeValueMemberN{Value: "1.5"},
 		"seen":  &types.AttributeValueMemberL{},
+		"lim":   &types.AttributeValueMemberS{Value: "100/s"},
 	} {
 		key := newKey(t)
 		_, err := direct.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: ptr(buckets), Item: map[string]types.AttributeValue{

@@ -62,9 +62,14 @@ func collide(n int64, count *atomic.Int64) testengine.Fault {
 // inRegion gives the strict row the name of a Region, under which the suite looks
 // for what that Region's store has written.
 type inRegion struct {
-	limiter.Store
+	*ddbstore.Store
 	region string
 }
+
+var (
+	_ storetest.Rescaler = inRegion{}
+	_ storetest.Rescaler = (*ddbstore.Store)(nil)
+)
 
 func (s inRegion) Charge(ctx context.Context, key string, c bucket.Charge) (bucket.Outcome, error) {
 	out, err := s.Store.Charge(ctx, key, c)
@@ -78,6 +83,18 @@ func (s inRegion) Rows(ctx context.Context, key string) ([]bucket.Row, error) {
 		rows[i].Region = s.region
 	}
 	return rows, err
+}
+
+func (s inRegion) Row(ctx context.Context, key string) (bucket.Row, bool, error) {
+	row, found, err := s.Store.Row(ctx, key)
+	row.Region = s.region
+	return row, found, err
+}
+
+func (s inRegion) Rescale(ctx context.Context, key string, c bucket.Rescale) (bucket.Outcome, error) {
+	out, err := s.Store.Rescale(ctx, key, c)
+	out.Row.Region = s.region
+	return out, err
 }
 
 // TestStrictConformance: to a strict table, charges are what they are to any.
