@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -29,7 +30,7 @@ func openConfig(t *testing.T) *ddbstore.Config {
 // newTable creates a config table that no other test uses.
 func newTable(t *testing.T) string {
 	t.Helper()
-	name := "weir-" + strings.ReplaceAll(newKey(t), "/", "-")
+	name := fmt.Sprintf("weir-table-%d", keys.Add(1))
 	if err := ddbstore.CreateTables(t.Context(), tables(t).Client(region), name+"-buckets", name); err != nil {
 		t.Fatal(err)
 	}

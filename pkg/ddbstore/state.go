@@ -2,9 +2,9 @@ package ddbstore
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"reflect"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -15,13 +15,18 @@ import (
 // every Region, and survive. Each Region writes its own items, without a stamp, a
 // history, or a look at where the home is.
 
+// attrOnce tells a write from all others, also from one that says the same.
+const attrOnce = "once"
+
 // putVersion makes an item the version after base, 0 to create, and returns that
 // version.
 func (c *Config) putVersion(ctx context.Context, it item, base int64) (int64, error) {
 	if base < 0 {
 		return 0, fmt.Errorf("version %d: want 0 to create, or the version it is based on", base)
 	}
+	once := rand.Text()
 	it[attrVersion] = num(base + 1)
+	it[attrOnce] = text(once)
 	in := &dynamodb.PutItemInput{
 		TableName:                           &c.table,
 		Item:                                it,
@@ -40,10 +45,10 @@ func (c *Config) putVersion(ctx context.Context, it item, base int64) (int64, er
 	if !ok {
 		return 0, classify(ctx, c.table, err)
 	}
-	if reflect.DeepEqual(failed.Item, it) {
+	d := decoder{it: failed.Item}
+	if d.text(attrOnce) == once {
 		return base + 1, nil // by an attempt of this call whose answer was lost
 	}
-	d := decoder{it: failed.Item}
 	return 0, fmt.Errorf("%w: it is at version %d, and this is based on version %d", ErrConflict, d.number(attrVersion), base)
 }
 

@@ -79,10 +79,13 @@ func (c *Config) attempt(ctx context.Context, actions []action, pauses *backoff)
 		if err == nil {
 			return false, nil
 		}
-		// The connection failed and the first attempt is still being worked on: the
+		// The connection failed, and the attempt on it is still being worked on: the
 		// same token gets its answer.
-		if _, busy := errors.AsType[*types.TransactionInProgressException](err); !busy || !pauses.pause(ctx) {
+		if _, busy := errors.AsType[*types.TransactionInProgressException](err); !busy {
 			break
+		}
+		if !pauses.pause(ctx) {
+			return false, fmt.Errorf("%w: table %q: %w", ErrUnavailable, c.table, err)
 		}
 	}
 	if canceled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {

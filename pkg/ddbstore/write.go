@@ -165,11 +165,19 @@ func (c *Config) replace(ctx context.Context, d *draft) error {
 		return fmt.Errorf("%v: %w", s, err)
 	}
 	now := decoder{it: was}
-	if now.number(attrVersion) != base {
-		return conflict(s, base, was)
+	if now.number(attrVersion) == base {
+		d.was = was
+		return nil
 	}
-	d.was = was
-	return nil
+	// Away from home, what is missing may just not have arrived.
+	home, err := c.Consistent().Home(ctx)
+	switch {
+	case err != nil:
+		return err
+	case home != "" && home != c.region:
+		return &HomeError{Home: home, Region: c.region}
+	}
+	return conflict(s, base, was)
 }
 
 // write returns the items of a draft under a stamp: the current version, which
