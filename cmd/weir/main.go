@@ -17,6 +17,6 @@ func main() {
 
 	if err := newRoot().ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "weir:", err)
-		os.Exit(1)
+		os.Exit(exitCode(err))
 	}
 }

@@ -13,10 +13,13 @@ func newRoot() *cobra.Command {
 		Use:   "weir",
 		Short: "Rate limits for APIs behind Amazon API Gateway",
 		Long: `Weir limits each tenant of an API behind Amazon API Gateway. It is a Lambda
-authorizer and two DynamoDB tables; this command runs it locally.`,
+authorizer and two DynamoDB tables. This command runs it locally (dev, demo, sim)
+and operates a deployment: its plans, tenants and keys.`,
 		Example: `  weir demo                  see it work: a burst, a 429, the wait, and who is not affected
   weir dev                   a local API Gateway to send requests to
-  weir dev --plans my.yaml   the same with your own plans`,
+  weir dev --plans my.yaml   the same with your own plans
+  weir plan diff my.yaml     what they would change in a deployment
+  weir explain acme          why a tenant is served or refused`,
 		SilenceErrors: true, // main prints them
 		SilenceUsage:  true, // an error says what to do; the usage would hide it
 		Args:          noArgs,
@@ -29,6 +32,7 @@ authorizer and two DynamoDB tables; this command runs it locally.`,
 		return fmt.Errorf("%w; `%s --help` lists the flags", err, cmd.CommandPath())
 	})
 	root.AddCommand(newDev(), newDemo(), newSim(), newVersion())
+	root.AddCommand(newPlan(), newTenant(), newKey(), newExplain(), newUsage(), newHome())
 	return root
 }
 

@@ -1,0 +1,39 @@
+package operator
+
+import (
+	"context"
+	"sync"
+)
+
+// parallel is how many reads are under way at a time.
+const parallel = 16
+
+// each calls f with 0 to n-1, some at a time. After the first error it starts no
+// more, and returns that error when those under way have ended.
+func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range min(n, parallel) {
+		wg.Go(func() {
+			for i := range next {
+				if err := f(ctx, i); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	for i := range n {
+		select {
+		case next <- i:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	close(next)
+	wg.Wait()
+	return context.Cause(ctx)
+}
