@@ -33,7 +33,7 @@ func (c *Config) Changes(ctx context.Context, since int64, most int) (newest []C
 		return nil, false, fmt.Errorf("read changes: %w", err)
 	}
 	most = min(most, math.MaxInt-1)
-	from := max(since, 0)
+	from := since
 	if from < math.MaxInt64 {
 		from++
 	}

@@ -3,6 +3,7 @@ package ddbstore_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -94,6 +95,7 @@ func TestConfigFromBefore(t *testing.T) {
 	by := ddbstore.Change{Author: "bob", At: 7}
 	old("PLAN#pro", map[string]string{"body": "{}"})
 	old("TENANT#acme", map[string]string{"plan": "pro", "status": "active", "overrides": ""})
+	old("TENANT#hooli", map[string]string{"plan": "pro", "status": "active", "overrides": ""})
 	old("CRED#07"+fmt.Sprintf("%062d", 0), map[string]string{"tenant": "acme", "label": "", "last4": "wxyz"})
 
 	plan, tenant := ddbstore.Plan{Name: "pro", Body: "{}", Version: 3, Change: by}, ddbstore.Tenant{ID: "acme", Plan: "pro", Status: ddbstore.Active, Version: 3, Change: by}
@@ -121,7 +123,8 @@ func TestConfigFromBefore(t *testing.T) {
 	}
 
 	tenant.Plan = "free"
-	written, err := c.Write(ctx, change, plan, tenant, cred)
+	hooli := ddbstore.Tenant{ID: "hooli", Plan: "pro", Status: ddbstore.Active, Version: 3}
+	written, err := c.Write(ctx, change, plan, tenant, cred, hooli)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,12 +134,12 @@ func TestConfigFromBefore(t *testing.T) {
 	if got, err := c.Plans(ctx); err != nil || len(got) != 1 || got[0] != "pro" {
 		t.Errorf("Plans = %q, %v", got, err)
 	}
-	if got, err := c.Tenants(ctx, "", 5); err != nil || len(got.IDs) != 1 || got.IDs[0] != "acme" {
+	if got, err := c.Tenants(ctx, "", 5); err != nil || len(got.IDs) != 2 || got.IDs[0] != "acme" {
 		t.Errorf("Tenants = %+v, %v", got, err)
 	}
-	for name, n := range map[string]int{"pro": 0, "free": 1} {
-		if got, err := c.TenantsOn(ctx, name, "", 5); err != nil || len(got.IDs) != n {
-			t.Errorf("TenantsOn %s = %+v, %v, want %d", name, got, err, n)
+	for name, id := range map[string]string{"pro": "hooli", "free": "acme"} {
+		if got, err := c.TenantsOn(ctx, name, "", 5); err != nil || !slices.Equal(got.IDs, []string{id}) {
+			t.Errorf("TenantsOn %s = %+v, %v, want %s", name, got, err, id)
 		}
 	}
 	if got, err := c.CredentialsOf(ctx, "acme"); err != nil || len(got) != 1 || got[0] != written[2] {

@@ -272,6 +272,26 @@ func TestWriteStamps(t *testing.T) {
 	}
 }
 
+// TestWriteStampsAfterATakeOver: should the table's clock be behind what it
+// belongs to, as where two Regions wrote it and one of them won, a new version
+// still has a higher stamp than the one before.
+func TestWriteStampsAfterATakeOver(t *testing.T) {
+	c, table := newConfig(t)
+	pro := write(t, c, ddbstore.Plan{Name: "pro"})
+	_, err := tables(t).Client(region).PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: map[string]types.AttributeValue{
+		"pk": &types.AttributeValueMemberS{Value: "META"}, "sk": &types.AttributeValueMemberS{Value: "CLOCK"},
+		"stamp": &types.AttributeValueMemberN{Value: fmt.Sprint(pro.Stamp - 100)},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := change
+	late.At = pro.Stamp - 50
+	if p, err := c.PutPlan(t.Context(), pro, late); err != nil || p.Stamp <= pro.Stamp {
+		t.Errorf("PutPlan = %+v, %v, want a stamp above %d", p, err, pro.Stamp)
+	}
+}
+
 // TestWriteLostAnswer: a change of several things whose first answer is lost, or
 // that is still in progress when it is asked for again, is made once.
 func TestWriteLostAnswer(t *testing.T) {
@@ -435,10 +455,16 @@ func TestWriteLargest(t *testing.T) {
 		t.Errorf("Tenant = %+v, %v", got, err)
 	}
 	large := ddbstore.Plan{Name: "large", Body: strings.Repeat("x", 407_000)}
-	if large, err = c.PutPlan(t.Context(), large, change); err != nil {
-		t.Fatal(err)
+	for range 4 {
+		if large, err = c.PutPlan(t.Context(), large, change); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if got, err := c.PlanAt(t.Context(), "large", 1); err != nil || got != large {
+	if got, err := c.PlanAt(t.Context(), "large", 4); err != nil || got != large {
 		t.Errorf("PlanAt: %d bytes, %v", len(got.Body), err)
+	}
+	// More than the megabyte that comes with one call.
+	if got, err := c.PlanHistory(t.Context(), "large", 10); err != nil || len(got) != 4 || got[0] != large || got[3].Version != 1 {
+		t.Errorf("PlanHistory: %d versions, %v, want 4", len(got), err)
 	}
 }
