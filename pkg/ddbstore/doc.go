@@ -75,13 +75,70 @@
 //
 // # Model: configuration
 //
-// The current version of everything is at sk = CURRENT:
+// What plans, tenants and credentials are, and what they were:
 //
-//	PLAN#name    body
-//	TENANT#id    plan, status, overrides
-//	CRED#hash    tenant, label, created, expires, last4     hash: SHA-256, hex
+//	PLAN#name      / CURRENT   body, carry, next
+//	TENANT#id      / CURRENT   plan, status, overrides, carry
+//	CRED#hash      / CURRENT   tenant, label, created, expires, last4, status    hash: SHA-256, hex
+//	each of them   / V#0000000007   the same item as it was at version 7
 //
-// and each has ver, author, reason and changed, those of the last change.
+// Each has ver, stamp, author, reason and changed, those of its last change. An
+// empty text may be absent, and is then the default: a credential without a
+// status is active. Ids are not escaped, and may contain anything that is UTF-8:
+// the first "#" of a key ends what this package put there.
+//
+// The lists, the feed, and what orders it:
+//
+//	PLANS          / name      all plans
+//	TENANTS        / id        all tenants
+//	PLAN#name      / T#id      the tenants on a plan
+//	TENANT#id      / K#hash    the credentials of a tenant, complete
+//	CHANGES        / <stamp, 20 digits>#<n>   kind, id, ver, stamp, author, reason, changed: kept for good
+//	META           / CLOCK     stamp: the last one
+//	META           / HOME      home, stamp, author, reason, changed: the Region that writes all this
+//
+// A change is one transaction: the current version, on condition that the one it
+// replaces is still there; the copy for the history; an entry in the feed; what
+// has to change in lists; the clock, on condition that its stamp is lower; and
+// the home, on condition that it is the writer's Region, or none. It is made as a
+// whole or not at all. A stamp is the writer's time where that is above the last
+// stamp, else the next one: a hybrid logical clock. Stamps are even: what is
+// compared with them, the version of a row, has use for the last bit.
+//
+// The conditions of a transaction hold within a Region, so configuration is
+// written in one at a time, its home. A change reaches other Regions item by
+// item, in any order, usually within a second. There the feed may show a change
+// before its item, or after a later one: who follows it looks back by more than
+// replication takes, and reads what it names until it finds that stamp.
+//
+// Items from before there were stamps are read as they are. Their first change
+// adds the stamp, the lists and the history from there on.
+//
+// What the reconcilers keep here, each Region for itself, without a stamp and
+// outside the home's rule:
+//
+//	HEARTBEAT#region / CURRENT       at, lag, cut, rows, drift
+//	HEARTBEAT#region / SEEN#other    at, lag: of the other's heartbeat as it came in
+//	JOB#region       / id            plan, stamp, cursor, seen, changed, skipped, failed, started, updated, finished
+//	USAGE#tenant     / month#region  limits: name -> [tokens, born, spent], at
+//
+// Jobs and usage have ver, and once, which tells a write from another that says
+// the same. In the table's stream, sk = CURRENT is what others must hear of:
+// plans, tenants, credentials and heartbeats.
+//
+// Every access, and what a role must be allowed for it:
+//
+//	Plan, Tenant, Credential, PlanAt, TenantAt,   GetItem
+//	Home, Job, Usage, Heartbeats
+//	Changes, Plans, Tenants, TenantsOn,           Query
+//	CredentialsOf, Jobs, UsageOf, SeenBy
+//	PlanHistory, TenantHistory                    Query, GetItem
+//	Write, PutPlan, PutTenant, PutCredential      GetItem, PutItem, ConditionCheckItem; DeleteItem for a tenant
+//	                                              that changes its plan, a credential that changes its tenant
+//	MoveHome                                      GetItem, PutItem
+//	PutJob, PutUsage, PutHeartbeat, PutSeen       PutItem
+//
+// There is no action for TransactWriteItems; those of its parts count.
 //
 // # Invariants
 //
@@ -101,6 +158,13 @@
 //	D8  A version never goes back, and no charge of an older one changes a
 //	    row of a newer; a row is carried over once per change           (storetest: Versions, RacingVersions,
 //	                                                                     RacingCarries, TestRescaleLosesRaces)
+//	D9  A change of configuration is made as a whole or not at all, once,
+//	    and only on the version that it is based on                      (TestWriteAllOrNothing, TestWriteRaces,
+//	                                                                     TestWriteLostAnswer)
+//	D10 A later change has a higher stamp, whatever the clocks say       (TestWriteStamps)
+//	D11 What is in the table is what this page says, item by item, and
+//	    costs what it says                                               (TestWriteLayout, TestConfigCost)
+//	D12 A Region that has heard that it is not the home writes nothing   (TestHome, TestHomeIsClaimedOnce)
 //
 // # Concurrency
 //
@@ -135,8 +199,28 @@
 //	Rows                     1                  0.5 RRU per 4 KB of all rows; strict 1 RRU
 //	Sweep                    1 per MB and row   0.5 RRU per 4 KB of the table, 1 WRU per row removed
 //	Plan, Tenant, Credential 1                  0.5 RRU per 4 KB
-//	PutPlan, PutTenant,      1                  1 WRU per KB, in every Region
-//	PutCredential
+//	Changes                  1                  0.5 RRU per 4 KB of entries (about 20); 0.5 RRU if there are none
+//	lists, PlanHistory ...   1 per MB           0.5 RRU per 4 KB of items
+//	a new plan               1                  8 WRU, and 4 per KB of it
+//	a plan's change          2                  1 RRU per 4 KB; 6 WRU, and 4 per KB of it
+//	a new tenant             1                  14 WRU
+//	a tenant's change        2                  1 RRU; 10 WRU, 14 if it changes its plan
+//	a credential, or change  1 or 2             1 RRU if it exists; 12 WRU
+//	MoveHome                 2                  1 RRU; 6 WRU
+//	PutJob, PutUsage,        1                  1 WRU per KB
+//	PutHeartbeat, PutSeen
+//
+// The WRU of a change are those of a transaction, which counts double: 2 per item
+// and KB, the check of the home included. All but that check are paid again in
+// every other Region of the table, at most as much. Changes made together share
+// the 4 WRU of clock and home. One that is refused by its transaction costs the
+// same as one that is made, here only; most refusals come from the read before
+// it. Consistent readers cost twice as much.
+//
+// Whoever follows the feed makes about one poll a second while busy: 1.3 million
+// RRU a month if it always is, $0.16. The feed is one item collection, good for
+// 3,000 RRU a second: 6,000 processes in each Region. More would be throttled,
+// and see changes later.
 //
 // docs/cost.md has what was measured, case by case, in one Region and in three.
 //
@@ -149,9 +233,12 @@
 // # Failures
 //
 // Errors are few and typed: ErrThrottled, ErrUnavailable, ErrConflict,
-// ErrNotFound, or that of the context. The SDK's retries are off. Reads and
-// writes of configuration are tried once more, at once, if the connection
-// failed; charges never are, see D4.
+// ErrNotFound, ErrHome, or that of the context. The SDK's retries are off. Reads
+// and writes of configuration are tried once more, at once, if the connection
+// failed, a transaction under the same token; charges never are, see D4. A change
+// of configuration that lost to one of something else is tried again, after a
+// pause, as a charge of a strict row is; one that lost to a change of the same
+// thing is not.
 //
 // # What it does not promise
 //

@@ -20,10 +20,10 @@ import (
 	"weir/pkg/ddbstore"
 )
 
-// dump returns all items of a table as text, by "pk / sk".
-func dump(t *testing.T, table string) map[string]string {
+// dumpItems returns all items of a table, by "pk / sk".
+func dumpItems(t *testing.T, table string) map[string]map[string]types.AttributeValue {
 	t.Helper()
-	items := make(map[string]string)
+	items := make(map[string]map[string]types.AttributeValue)
 	pages := dynamodb.NewScanPaginator(tables(t).Client(region), &dynamodb.ScanInput{TableName: &table, ConsistentRead: ptr(true)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(context.Background())
@@ -31,22 +31,32 @@ func dump(t *testing.T, table string) map[string]string {
 			t.Fatal(err)
 		}
 		for _, it := range page.Items {
-			var attributes []string
-			for _, name := range slices.Sorted(maps.Keys(it)) {
-				switch v := it[name].(type) {
-				case *types.AttributeValueMemberS:
-					attributes = append(attributes, name+"="+v.Value)
-				case *types.AttributeValueMemberN:
-					attributes = append(attributes, name+":"+v.Value)
-				default:
-					t.Fatalf("attribute %s is a %T", name, v)
-				}
-			}
 			pk, sk := it["pk"].(*types.AttributeValueMemberS).Value, it["sk"].(*types.AttributeValueMemberS).Value
-			items[pk+" / "+sk] = strings.Join(attributes, " ")
+			items[pk+" / "+sk] = it
 		}
 	}
 	return items
+}
+
+// dump is dumpItems as text.
+func dump(t *testing.T, table string) map[string]string {
+	t.Helper()
+	lines := make(map[string]string)
+	for key, it := range dumpItems(t, table) {
+		var attributes []string
+		for _, name := range slices.Sorted(maps.Keys(it)) {
+			switch v := it[name].(type) {
+			case *types.AttributeValueMemberS:
+				attributes = append(attributes, name+"="+v.Value)
+			case *types.AttributeValueMemberN:
+				attributes = append(attributes, name+":"+v.Value)
+			default:
+				t.Fatalf("attribute %s is a %T", name, v)
+			}
+		}
+		lines[key] = strings.Join(attributes, " ")
+	}
+	return lines
 }
 
 // newConfig returns a Config, strongly consistent, on a table of its own.
