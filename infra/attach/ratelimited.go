@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
+
+	"weir/internal/doctor"
 )
 
 // RateLimitedProps say which API is limited, and by which deployment.
@@ -71,7 +73,7 @@ func NewRateLimited(scope constructs.Construct, id *string, props *RateLimitedPr
 		// without a credential too and can limit them by address.
 		AuthorizerResultTtlInSeconds: jsii.Number(0),
 	})
-	a.AddMetadata(jsii.String(roleKey), "authorizer")
+	a.AddMetadata(jsii.String(doctor.MetadataKey), map[string]any{"part": "authorizer", "open": append([]string{}, props.Open...)})
 	fn.AddPermission(jsii.String("Invoke"+*c.Node().Addr()), &awslambda.Permission{
 		Scope:     c,
 		Principal: awsiam.NewServicePrincipal(jsii.String("apigateway.amazonaws.com"), nil),
@@ -99,9 +101,6 @@ func NewRateLimited(scope constructs.Construct, id *string, props *RateLimitedPr
 	checkAtSynthesis(c)
 	return &rateLimited{c, a}
 }
-
-// roleKey marks, in a resource's metadata, what part it has in Weir.
-const roleKey = "weir"
 
 // authorizerOf returns the authorizer of a deployment in the scope's own account
 // and Region. It goes by the alias, which carries provisioned environments.

@@ -41,9 +41,6 @@ func (r *reader) check(c *Config, at marks) {
 			r.errorf(at.node("experiment"), "resilience.experiment needs observability.alarms: an alarm is what stops it")
 		}
 	}
-	if c.Resilience.RegionSwitch && (len(c.Regions) < 2 || c.Domain == nil) {
-		r.errorf(at.node("regionSwitch"), "resilience.regionSwitch moves DNS between Regions: it needs two of them and a domain")
-	}
 }
 
 func (r *reader) checkRegions(c *Config, at marks) {
@@ -145,6 +142,8 @@ func (r *reader) checkAPI(c *Config, at marks) {
 func (r *reader) checkDomain(c *Config, at marks) {
 	d := c.Domain
 	switch {
+	case c.Partition != "" && c.Partition != "aws":
+		r.errorf(at.node("domain"), "domain needs Route 53's health checks and latency records, which partition %s has not: remove it, and point DNS at each Region's API yourself", c.Partition)
 	case d.Name == "":
 		r.errorf(at.node("domain"), "domain.name is missing: write the name that clients use, such as api.example.com")
 	case d.ZoneID == "" || d.ZoneName == "":

@@ -116,11 +116,10 @@ type Observability struct {
 	Lag        time.Duration // of replication, above which an alarm is raised
 }
 
-// Resilience are the experiments and plans for bad days.
+// Resilience is what bad days are tried out with.
 type Resilience struct {
-	Experiment   bool
-	Pause        time.Duration // for which the experiment stops replication
-	RegionSwitch bool
+	Experiment bool
+	Pause      time.Duration // for which the experiment stops replication
 }
 
 // Primary returns the Region in whose stack the tables are.

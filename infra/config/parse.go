@@ -156,9 +156,8 @@ func (r *reader) read(c *Config, root *yaml.Node, at marks) {
 		},
 		"resilience": func(n *yaml.Node) {
 			r.object(n, "resilience", fields{
-				"experiment":   mark("experiment", r.boolean(&c.Resilience.Experiment, "resilience.experiment")),
-				"pause":        r.duration(&c.Resilience.Pause, "resilience.pause", time.Minute, time.Minute, 2*time.Hour),
-				"regionSwitch": mark("regionSwitch", r.boolean(&c.Resilience.RegionSwitch, "resilience.regionSwitch")),
+				"experiment": mark("experiment", r.boolean(&c.Resilience.Experiment, "resilience.experiment")),
+				"pause":      r.duration(&c.Resilience.Pause, "resilience.pause", time.Minute, time.Minute, 2*time.Hour),
 			})
 		},
 	})

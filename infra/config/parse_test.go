@@ -101,7 +101,7 @@ func TestMistakes(t *testing.T) {
 		{"all drained", acct + domain + "regions: [{ name: eu-west-1, drained: true }]\n", "weir.yaml:3: every Region is drained: nobody would be served"},
 		{"experiment in one Region", least + "resilience:\n  experiment: true\n", "weir.yaml:4: resilience.experiment pauses replication between Regions: with one Region there is none"},
 		{"experiment without alarms", acct + "regions: [eu-west-1, us-east-1]\nobservability: { alarms: false }\nresilience: { experiment: true }\n", "weir.yaml:4: resilience.experiment needs observability.alarms: an alarm is what stops it"},
-		{"Region switch without DNS", acct + "regions: [eu-west-1, us-east-1]\nresilience: { regionSwitch: true }\n", "weir.yaml:3: resilience.regionSwitch moves DNS between Regions: it needs two of them and a domain"},
+		{"DNS in China", acct + "regions: [cn-north-1]\n" + domain, "weir.yaml:3: domain needs Route 53's health checks and latency records, which partition aws-cn has not: "},
 		{"unknown field", least + "reigons: []\n", "weir.yaml:3: \"reigons\" is no field of the file; did you mean regions?"},
 		{"field twice", least + "regions: [us-east-1]\n", "weir.yaml:3: \"regions\" appears twice in the file, first on line 2: remove one"},
 		{"empty field", least + "api:\n", "weir.yaml:3: api of the file has no value: give it one or remove it"},
