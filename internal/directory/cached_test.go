@@ -97,12 +97,16 @@ func TestCachedRevokedCredential(t *testing.T) {
 	s := newFakeSource()
 	c := NewCached(s, quiet())
 	lookup(t, c, at(0), "k")
-	s.change(func() { delete(s.credentials, HashOf("k")) })
+	s.change(func() { s.credentials[HashOf("k")] = Credential{Tenant: "acme", Revoked: true} })
 	if _, err := c.ByCredential(t.Context(), at(time.Minute), HashOf("k")); !errors.Is(err, ErrUnknown) {
 		t.Errorf("revoked: %v, want ErrUnknown", err)
 	}
 	if c.Remembers(at(time.Minute), HashOf("k")) {
-		t.Error("a credential that is gone is remembered as good")
+		t.Error("a revoked credential is remembered as good")
+	}
+	s.change(func() { delete(s.credentials, HashOf("k")) })
+	if _, err := c.ByCredential(t.Context(), at(2*time.Minute), HashOf("k")); !errors.Is(err, ErrUnknown) {
+		t.Errorf("gone: %v, want ErrUnknown", err)
 	}
 }
 
@@ -146,30 +150,39 @@ func TestCachedAnonymous(t *testing.T) {
 	wantCalls(t, s, 1)
 }
 
-func TestCachedReloadsAPlanThatIsNewer(t *testing.T) {
+// A row that shows a newer version makes what is older be loaded anew, once a second
+// until it is not.
+func TestCachedSeen(t *testing.T) {
 	s := newFakeSource()
 	c := NewCached(s, quiet())
 	lookup(t, c, at(0), "k")
 	s.took()
-	s.change(func() { s.plans["pro"] = &plan.Plan{Name: "pro", Ver: 2} })
-
-	c.PlanSeen(at(2*time.Second), "pro", 1)
-	c.PlanSeen(at(2*time.Second), "other", 9)
-	if e := lookup(t, c, at(2*time.Second), "k"); e.Plan.Ver != 1 {
-		t.Errorf("version %d, want 1: nothing newer was seen", e.Plan.Ver)
+	step := func(now time.Duration, seen, want int64, loads int) {
+		t.Helper()
+		c.Seen(at(now), "acme", "pro", seen)
+		if e := lookup(t, c, at(now), "k"); e.Ver != want {
+			t.Errorf("at %v: version %x, want %x", now, e.Ver, want)
+		}
+		wantCalls(t, s, loads)
 	}
-	wantCalls(t, s, 0)
-	c.PlanSeen(at(2*time.Second), "pro", 3)
-	if e := lookup(t, c, at(2*time.Second), "k"); e.Plan.Ver != 2 {
-		t.Errorf("version %d, want 2", e.Plan.Ver)
-	}
-	wantCalls(t, s, 1)
+	s.put(2000, plan.Plan{Name: "pro"})
+	step(2*time.Second, ver(1, 1, 0), ver(1, 1, 0), 0)
+	step(2*time.Second, ver(1, 1, 1), ver(1, 1, 0), 0) // by a clock that is ahead
+	c.Seen(at(2*time.Second), "hooli", "free", ver(9, 9, 0))
+	step(2*time.Second, ver(1, 2, 0), ver(1, 2, 0), 1) // the plan
+	step(2*time.Second, ver(1, 2, 0), ver(1, 2, 0), 0)
 
-	// The replica has not got version 3 yet: it is asked once a second.
-	c.PlanSeen(at(2500*time.Millisecond), "pro", 3)
-	lookup(t, c, at(2500*time.Millisecond), "k")
-	wantCalls(t, s, 0)
-	c.PlanSeen(at(3*time.Second), "pro", 3)
-	lookup(t, c, at(3*time.Second), "k")
-	wantCalls(t, s, 1)
+	// The replica has not got version 3 yet: it is asked at once and then once a second.
+	step(2500*time.Millisecond, ver(1, 3, 0), ver(1, 2, 0), 1)
+	for now := 2600 * time.Millisecond; now < 3500*time.Millisecond; now += 100 * time.Millisecond {
+		step(now, ver(1, 3, 0), ver(1, 2, 0), 0)
+	}
+	s.put(3000, plan.Plan{Name: "pro"})
+	step(3500*time.Millisecond, ver(1, 3, 0), ver(1, 3, 0), 1)
+
+	// The tenant comes first: its plan may be another one by now.
+	s.put(4000, plan.Plan{Name: "free"})
+	s.put(4002, plan.Tenant{ID: "acme", Plan: "free"})
+	step(5*time.Second, ver(2, 1, 0), ver(2, 1, 0), 2)
+	step(7*time.Second, ver(1, 9, 0), ver(2, 1, 0), 0) // of before it moved
 }

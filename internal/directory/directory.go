@@ -35,10 +35,11 @@ type Hash [sha256.Size]byte
 // HashOf returns the hash of a credential.
 func HashOf(credential string) Hash { return sha256.Sum256([]byte(credential)) }
 
-// Entry is a tenant and its plan.
+// Entry is a tenant and what holds for it.
 type Entry struct {
 	Tenant plan.Tenant // without Keys
-	Plan   *plan.Plan  // not to be changed
+	Plan   *plan.Plan  // as plan.Effective has it for the tenant; not to be changed
+	Ver    int64       // of that: see plan.Effective
 	Stale  bool        // the configuration could not be read; this is what was last known
 }
 

@@ -12,10 +12,14 @@ import (
 type Options struct {
 	Anonymous string // plan of requests without a credential; "" refuses them
 
+	// Feed tells what changes in the source: then a change is seen within about two
+	// seconds instead of TTL and MissingTTL. Nil for none.
+	Feed Feed
+
 	TTL        time.Duration // of what was found; 1 min if 0. Up to a fifth less, at random
 	MissingTTL time.Duration // of what was not found; 10 s if 0
 	Retry      time.Duration // pause after a failed load; 5 s if 0
-	Refresh    time.Duration // time for a load where an old value could be served; 25 ms if 0
+	Refresh    time.Duration // time for a load where an old value could be served, ten times that if it is known to be outdated; and for the Feed. 25 ms if 0
 	Patience   time.Duration // how old a value must be for a request to wait longer than that; 10 min if 0
 	MaxEntries int           // credentials, and as many tenants; 10,000 if 0
 	MaxMissing int           // as many that do not exist; 10,000 if 0

@@ -14,21 +14,26 @@ import (
 	"weir/pkg/ddbstore"
 )
 
-// Replica is the Source of one Region's replica of the config table.
+// Replica is one Region's replica of the config table.
 type Replica struct {
 	Region string
 	Source Source
+	Feed   Feed // nil for none
 }
 
-// Replicas is a Source that reads in this Region, and in others only while this
-// one fails: in the order given, each with a deadline and a breaker of its own.
-// What a replica says is taken for the truth, that something does not exist
-// included; it may be as old as replication lags.
+// Replicas is a Source and a Feed that reads in this Region, and in others only
+// while this one fails: in the order given, each with a deadline and a breaker of
+// its own. What a replica says is taken for the truth, that something does not
+// exist included; it may be as old as replication lags.
 type Replicas struct {
-	list []guarded
+	list  []guarded
+	feeds []guarded // apart from those above: that one cannot be read says nothing of the other
 }
 
-var _ Source = (*Replicas)(nil)
+var (
+	_ Source = (*Replicas)(nil)
+	_ Feed   = (*Replicas)(nil)
+)
 
 type guarded struct {
 	Replica
@@ -87,46 +92,70 @@ const (
 func NewReplicas(log *slog.Logger, first Replica, others ...Replica) *Replicas {
 	r := &Replicas{}
 	for i, p := range append([]Replica{first}, others...) {
-		mode := "configuration is read in other Regions"
-		if i > 0 {
-			mode = "configuration is not read there"
+		guard := func(what, is string) guarded {
+			mode := what + " " + is + " read in other Regions"
+			if i > 0 {
+				mode = what + " " + is + " not read there"
+			}
+			return guarded{p, breaker.New(breaker.Options{
+				Name:     what + " in " + p.Region,
+				Mode:     mode,
+				Failures: 1, // there are others
+				Pause:    replicaPause,
+				Patience: haste,
+				Log:      log,
+			})}
 		}
-		r.list = append(r.list, guarded{p, breaker.New(breaker.Options{
-			Name:     "configuration in " + p.Region,
-			Mode:     mode,
-			Failures: 1, // there are others
-			Pause:    replicaPause,
-			Patience: haste,
-			Log:      log,
-		})})
+		r.list = append(r.list, guard("configuration", "is"))
+		if p.Feed != nil {
+			r.feeds = append(r.feeds, guard("changes of configuration", "are"))
+		}
 	}
 	return r
 }
 
 // Credential implements Source.
 func (r *Replicas) Credential(ctx context.Context, h Hash) (Credential, error) {
-	return read(ctx, r, h, Source.Credential)
+	return read(ctx, r.list, func(ctx context.Context, p Replica) (Credential, error) { return p.Source.Credential(ctx, h) })
 }
 
 // Tenant implements Source.
 func (r *Replicas) Tenant(ctx context.Context, id string) (plan.Tenant, error) {
-	return read(ctx, r, id, Source.Tenant)
+	return read(ctx, r.list, func(ctx context.Context, p Replica) (plan.Tenant, error) { return p.Source.Tenant(ctx, id) })
 }
 
 // Plan implements Source.
 func (r *Replicas) Plan(ctx context.Context, name string) (*plan.Plan, error) {
-	return read(ctx, r, name, Source.Plan)
+	return read(ctx, r.list, func(ctx context.Context, p Replica) (*plan.Plan, error) { return p.Source.Plan(ctx, name) })
+}
+
+// errNoFeed is returned for the feed of Replicas that have none.
+var errNoFeed = errors.New("directory: no replica has a feed")
+
+// Changes implements Feed.
+func (r *Replicas) Changes(ctx context.Context, since int64, most int) ([]Change, bool, error) {
+	if len(r.feeds) == 0 {
+		return nil, false, errNoFeed
+	}
+	type page struct {
+		newest []Change
+		more   bool
+	}
+	got, err := read(ctx, r.feeds, func(ctx context.Context, p Replica) (got page, err error) {
+		got.newest, got.more, err = p.Feed.Changes(ctx, since, most)
+		return got, err
+	})
+	return got.newest, got.more, err
 }
 
 // read asks one Region after the other. The error is that of the first to answer,
 // that of ctx, or an *UnreadableError.
-func read[K, V any](ctx context.Context, r *Replicas, k K, get func(Source, context.Context, K) (V, error)) (V, error) {
+func read[V any](ctx context.Context, list []guarded, get func(context.Context, Replica) (V, error)) (V, error) {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, readTime)
 		defer cancel()
 	}
-	list := r.list
 	if timeLeft(ctx) < haste {
 		list = list[:1]
 	}
@@ -137,7 +166,7 @@ func read[K, V any](ctx context.Context, r *Replicas, k K, get func(Source, cont
 		if i == len(list)-1 {
 			part = forever
 		}
-		v, err := ask(ctx, g, part, k, get)
+		v, err := ask(ctx, g, part, get)
 		switch {
 		case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, ErrInvalid):
 			return v, err
@@ -155,14 +184,14 @@ func read[K, V any](ctx context.Context, r *Replicas, k K, get func(Source, cont
 const forever = time.Duration(math.MaxInt64)
 
 // ask asks one Region for at most part.
-func ask[K, V any](ctx context.Context, g guarded, part time.Duration, k K, get func(Source, context.Context, K) (V, error)) (v V, err error) {
+func ask[V any](ctx context.Context, g guarded, part time.Duration, get func(context.Context, Replica) (V, error)) (v V, err error) {
 	if part != forever {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, part)
 		defer cancel()
 	}
 	err = g.breaker.Do(ctx, func() error {
-		v, err = get(g.Source, ctx, k)
+		v, err = get(ctx, g.Replica)
 		return err
 	})
 	return v, err

@@ -2,6 +2,7 @@ package directory
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"log/slog"
 	"strings"
@@ -24,8 +25,10 @@ func hang(ctx context.Context) error {
 func regions() (here, near, far *fakeSource, all *Replicas) {
 	here, near, far = newFakeSource(), newFakeSource(), newFakeSource()
 	return here, near, far, NewReplicas(slog.New(slog.DiscardHandler),
-		Replica{"here", here}, Replica{"near", near}, Replica{"far", far})
+		replica("here", here), replica("near", near), replica("far", far))
 }
+
+func replica(region string, s *fakeSource) Replica { return Replica{region, s, s} }
 
 func wantTenant(t *testing.T, s Source, within, after time.Duration) {
 	t.Helper()
@@ -198,6 +201,79 @@ func TestReplicasBehindACache(t *testing.T) {
 		}
 		if _, _, err := ask(10*time.Minute, "k"); !errors.Is(err, ErrUnknown) {
 			t.Errorf("revoked: %v, want ErrUnknown", err)
+		}
+	})
+}
+
+// TestReplicasFeed: changes are read in this Region, and in others while it fails.
+func TestReplicasFeed(t *testing.T) {
+	here, near, far, all := regions()
+	here.tell(PlanChanged, "here", 10)
+	near.tell(PlanChanged, "near", 10)
+	wantChange := func(id string) {
+		t.Helper()
+		if got, more, err := all.Changes(t.Context(), 9, 5); err != nil || more || len(got) != 1 || got[0] != (Change{PlanChanged, id, 10}) {
+			t.Errorf("changes %+v, %v, %v, want that of %s", got, more, err, id)
+		}
+	}
+	wantChange("here")
+	if near.looked() != 0 {
+		t.Error("another Region was asked although this one answers")
+	}
+	here.change(func() { here.beforeLook = func(context.Context) error { return errGone } })
+	wantChange("near")
+	if c, err := all.Credential(t.Context(), HashOf("k")); err != nil || c.Tenant != "acme" || here.took() != 1 {
+		t.Errorf("a feed that fails keeps this Region's configuration from being read: %+v, %v", c, err)
+	}
+	near.fail(errGone)
+	far.fail(errGone)
+	if _, _, err := all.Changes(t.Context(), 9, 5); err == nil {
+		t.Error("no Region answers, and no error")
+	}
+	none := NewReplicas(nil, Replica{Region: "here", Source: here})
+	if _, _, err := none.Changes(t.Context(), 9, 5); err == nil {
+		t.Error("there is no feed, and no error")
+	}
+}
+
+// TestReplicasFollowWhileThisRegionFails: a key that is revoked elsewhere while this
+// Region's table is silent is honoured all the same, and what has not changed is
+// served without delay.
+func TestReplicasFollowWhileThisRegionFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, near, _, all := regions()
+		o := quiet()
+		o.Feed = all
+		c := NewCached(all, o)
+		defer time.Sleep(lookTime) // for a look to end
+		near.change(func() { near.credentials[HashOf("other")] = Credential{Tenant: "acme"} })
+		here.change(func() { here.credentials[HashOf("other")] = Credential{Tenant: "acme"} })
+		lookup(t, c, clock(), "other")
+		lookup(t, c, clock(), "k")
+		here.change(func() { here.before, here.beforeLook = hang, hang })
+		time.Sleep(3 * time.Second)
+		near.put(clock()&^1, Credential{Tenant: "acme", Revoked: true})
+		h := HashOf("k")
+		near.tell(CredentialChanged, hex.EncodeToString(h[:]), clock()&^1)
+		changed, longest := time.Now(), time.Duration(0)
+		for {
+			began := time.Now()
+			_, err := c.ByCredential(t.Context(), clock(), h)
+			longest = max(longest, time.Since(began))
+			if errors.Is(err, ErrUnknown) {
+				break
+			}
+			if err != nil || time.Since(changed) > 3*time.Second {
+				t.Fatalf("%v later: %v, want ErrUnknown", time.Since(changed), err)
+			}
+			began = time.Now()
+			if e := lookup(t, c, clock(), "other"); e.Tenant.ID != "acme" || time.Since(began) > 25*time.Millisecond {
+				t.Errorf("the other key: %+v after %v", e, time.Since(began))
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		if longest > 250*time.Millisecond {
+			t.Errorf("a request waited %v", longest)
 		}
 	})
 }

@@ -20,6 +20,12 @@ var (
 type Credential struct {
 	Tenant  string // id
 	Expires int64  // ns since the Unix epoch; 0 is never
+	Revoked bool   // it is nobody's any more, whatever Expires says
+	Stamp   int64  // of its last change
+}
+
+func (c Credential) good(now int64) bool {
+	return !c.Revoked && (c.Expires == 0 || now < c.Expires)
 }
 
 // Source is where a Cached reads: the config table. It is safe for concurrent

@@ -30,8 +30,9 @@ func NewStatic(f *plan.File) (*Static, error) {
 		if p == nil {
 			return nil, &MissingPlanError{Tenant: t.ID, Plan: t.Plan}
 		}
-		e := Entry{Tenant: t, Plan: p}
+		e := Entry{Tenant: t}
 		e.Tenant.Keys = nil
+		e.Plan, e.Ver = plan.Effective(p, t, 0) // a file has no rollouts, which would depend on the time
 		for _, key := range t.Keys {
 			h := HashOf(key)
 			if other, taken := s.byHash[h]; taken {

@@ -1,9 +1,11 @@
 package directory_test
 
 import (
+	"encoding/hex"
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"weir/internal/directory"
 	"weir/internal/plan"
 	"weir/internal/testengine"
+	"weir/pkg/bucket"
 	"weir/pkg/ddbstore"
 )
 
@@ -43,21 +46,14 @@ func configuredIn(t *testing.T, region string) (*ddbstore.Config, *testengine.Pr
 	return c, p
 }
 
-func put(t *testing.T, c *ddbstore.Config, v any) {
+// put writes v and returns it as it was written.
+func put[V ddbstore.Put](t *testing.T, c *ddbstore.Config, v V) V {
 	t.Helper()
-	var err error
-	by := ddbstore.Change{Author: "test"}
-	switch v := v.(type) {
-	case ddbstore.Plan:
-		_, err = c.PutPlan(t.Context(), v, by)
-	case ddbstore.Tenant:
-		_, err = c.PutTenant(t.Context(), v, by)
-	case ddbstore.Credential:
-		_, err = c.PutCredential(t.Context(), v, by)
-	}
+	written, err := c.Write(t.Context(), ddbstore.Change{Author: "test", At: t0}, v)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return written[0].(V)
 }
 
 func cached(c *ddbstore.Config) *directory.Cached {
@@ -109,12 +105,12 @@ func TestFromTableSeesChanges(t *testing.T) {
 		return &e.Plan.Limits[0]
 	}
 	limit(t0)
-	put(t, c, ddbstore.Plan{Name: "pro", Version: 1, Body: `{"limits":[{"name":"api","rate":"200/s"}]}`})
+	changed := put(t, c, ddbstore.Plan{Name: "pro", Version: 1, Body: `{"limits":[{"name":"api","rate":"200/s"}]}`})
 	now := t0 + int64(2*time.Second)
 	if got := limit(now).Bucket.Burst(); got != 100 {
 		t.Errorf("burst %d before the change is seen, want 100", got)
 	}
-	d.PlanSeen(now, "pro", 2)
+	d.Seen(now, "acme", "pro", 1<<32|changed.Version<<1)
 	if got := limit(now).Bucket.Burst(); got != 200 {
 		t.Errorf("burst %d once a row of version 2 was seen, want 200", got)
 	}
@@ -130,7 +126,19 @@ func TestFromTableRefusesWhatItCannotHonour(t *testing.T) {
 	c, _ := configured(t)
 	put(t, c, ddbstore.Tenant{ID: "special", Plan: "pro", Status: ddbstore.Active, Overrides: `{"limits":[]}`})
 	put(t, c, ddbstore.Plan{Name: "later", Body: `{"limits":[{"name":"api","rate":"1/s","kind":"quota"}]}`})
+	body := `{"limits":[{"name":"api","rate":"1/s"}]}`
+	put(t, c, ddbstore.Plan{Name: "keep", Body: body, Carry: "keep"})
+	put(t, c, ddbstore.Plan{Name: "soon", Body: body, Next: `{"body":` + body + `,"from":"soon"}`})
+	put(t, c, ddbstore.Tenant{ID: "keep", Plan: "pro", Status: ddbstore.Active, Carry: "keep"})
 	s := directory.FromTable(c)
+	for _, name := range []string{"keep", "soon"} {
+		if p, err := s.Plan(t.Context(), name); !errors.Is(err, directory.ErrInvalid) {
+			t.Errorf("plan %s: %+v, %v, want ErrInvalid", name, p, err)
+		}
+	}
+	if tn, err := s.Tenant(t.Context(), "keep"); !errors.Is(err, directory.ErrInvalid) {
+		t.Errorf("tenant with an unknown carry: %+v, %v, want ErrInvalid", tn, err)
+	}
 	if tn, err := s.Tenant(t.Context(), "special"); !errors.Is(err, directory.ErrInvalid) {
 		t.Errorf("tenant with overrides: %+v, %v, want ErrInvalid", tn, err)
 	}
@@ -142,10 +150,82 @@ func TestFromTableRefusesWhatItCannotHonour(t *testing.T) {
 
 func TestFromTableHasOverrides(t *testing.T) {
 	c, _ := configured(t)
-	put(t, c, ddbstore.Tenant{ID: "watched", Plan: "pro", Status: ddbstore.Active, Overrides: `{"mode":"shadow","hold":"250ms"}`})
+	put(t, c, ddbstore.Tenant{ID: "watched", Plan: "pro", Status: ddbstore.Active, Overrides: `{"mode":"shadow","hold":"250ms","limits":{"api":{"burst":7}}}`})
 	tn, err := directory.FromTable(c).Tenant(t.Context(), "watched")
-	if want := (plan.Overrides{Mode: plan.Shadow, Hold: 250 * time.Millisecond}); err != nil || tn.Overrides != want || tn.Plan != "pro" {
+	want := plan.Overrides{Mode: plan.Shadow, Hold: 250 * time.Millisecond, Limits: map[string]plan.LimitOverride{"api": {Burst: &plan.Burst{Tokens: 7}}}}
+	if err != nil || !tn.Overrides.Equal(want) || tn.Plan != "pro" {
 		t.Errorf("got %+v, %v, want overrides %+v", tn, err, want)
+	}
+}
+
+func TestFromTableHasVersions(t *testing.T) {
+	c, _ := configured(t)
+	const body, next = `{"limits":[{"name":"api","rate":"100/s"}]}`, `{"limits":[{"name":"api","rate":"200/s"}]}`
+	p := put(t, c, ddbstore.Plan{Name: "new", Body: body, Carry: "as-is", Next: `{"body":` + next + `,"carry":"reset","tenants":["beta"]}`})
+	tn := put(t, c, ddbstore.Tenant{ID: "beta", Plan: "new", Status: ddbstore.Active, Carry: "additive"})
+	cr := put(t, c, ddbstore.Credential{Hash: directory.HashOf("b"), Tenant: "beta", Status: ddbstore.CredentialRevoked})
+	if p.Stamp == 0 || tn.Stamp <= p.Stamp || cr.Stamp <= tn.Stamp {
+		t.Fatalf("stamps %d, %d, %d do not grow", p.Stamp, tn.Stamp, cr.Stamp)
+	}
+	s := directory.FromTable(c)
+	gotPlan, err := s.Plan(t.Context(), "new")
+	if err != nil || gotPlan.Stamp != p.Stamp || gotPlan.Ver != 1 || gotPlan.Carry != bucket.AsIs || gotPlan.Next == nil || gotPlan.Next.Carry != bucket.Reset {
+		t.Errorf("plan %+v, %v", gotPlan, err)
+	}
+	gotTenant, err := s.Tenant(t.Context(), "beta")
+	if err != nil || gotTenant.Stamp != tn.Stamp || gotTenant.Ver != 1 || gotTenant.Carry != bucket.Additive {
+		t.Errorf("tenant %+v, %v", gotTenant, err)
+	}
+	if got, err := s.Credential(t.Context(), directory.HashOf("b")); err != nil || got.Stamp != cr.Stamp || !got.Revoked {
+		t.Errorf("credential %+v, %v", got, err)
+	}
+
+	changes, more, err := s.Changes(t.Context(), p.Stamp-1, 2)
+	want := []directory.Change{
+		{Kind: directory.CredentialChanged, ID: hex.EncodeToString(cr.Hash[:]), Stamp: cr.Stamp},
+		{Kind: directory.TenantChanged, ID: "beta", Stamp: tn.Stamp},
+	}
+	if err != nil || !more || !slices.Equal(changes, want) {
+		t.Errorf("changes %+v, %v, %v\nwant %+v", changes, more, err, want)
+	}
+	if changes, more, err = s.Changes(t.Context(), tn.Stamp, 2); err != nil || more || !slices.Equal(changes, want[:1]) {
+		t.Errorf("changes %+v, %v, %v", changes, more, err)
+	}
+}
+
+// TestTableIsFollowed: what is written is honoured two seconds later, through the
+// table alone.
+func TestTableIsFollowed(t *testing.T) {
+	c, _ := configured(t)
+	source := directory.FromTable(c)
+	d := directory.NewCached(source, directory.Options{Log: slog.New(slog.DiscardHandler), Refresh: time.Second, Feed: source})
+	now := t0
+	ask := func() (directory.Entry, error) {
+		now += int64(2 * time.Second)
+		return d.ByCredential(t.Context(), now, directory.HashOf("k"))
+	}
+	if e, err := ask(); err != nil || e.Plan.Limits[0].Bucket.Burst() != 100 {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	p := put(t, c, ddbstore.Plan{Name: "pro", Version: 1, Body: `{"limits":[{"name":"api","rate":"200/s"}]}`, Carry: "additive"})
+	if e, err := ask(); err != nil || e.Plan.Limits[0].Bucket.Burst() != 200 || e.Ver != 1<<32|p.Version<<1 || e.Plan.Carry != bucket.Additive {
+		t.Errorf("plan changed: %+v of %+v, %v", e, e.Plan, err)
+	}
+	tn := put(t, c, ddbstore.Tenant{ID: "acme", Version: 1, Plan: "pro", Status: ddbstore.Active, Overrides: `{"limits":{"api":{"rate":"5/s"}}}`})
+	if e, err := ask(); err != nil || e.Plan.Limits[0].Bucket.Burst() != 5 || e.Ver != tn.Version<<32|p.Version<<1 {
+		t.Errorf("tenant changed: %+v of %+v, %v", e, e.Plan, err)
+	}
+	tn = put(t, c, ddbstore.Tenant{ID: "acme", Version: 2, Plan: "pro", Status: ddbstore.Suspended})
+	if e, err := ask(); err != nil || !e.Tenant.Suspended || e.Ver != tn.Version<<32|p.Version<<1 {
+		t.Errorf("suspended: %+v, %v", e, err)
+	}
+	put(t, c, ddbstore.Credential{Hash: directory.HashOf("k"), Version: 1, Tenant: "acme", Status: ddbstore.CredentialRevoked})
+	if e, err := ask(); !errors.Is(err, directory.ErrUnknown) {
+		t.Errorf("revoked: %+v, %v", e, err)
+	}
+	put(t, c, ddbstore.Credential{Hash: directory.HashOf("k"), Version: 2, Tenant: "acme"})
+	if e, err := ask(); err != nil || e.Tenant.ID != "acme" {
+		t.Errorf("no longer revoked: %+v, %v", e, err)
 	}
 }
 

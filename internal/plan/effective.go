@@ -1,27 +1,45 @@
 package plan
 
 // A version is what buckets are charged under. Of one tenant's versions the larger
-// is the newer, also when the tenant moves between plans, and whoever meets a
-// larger one than its own knows that its configuration is old.
+// is the newer, and whoever meets a larger one than its own knows that its
+// configuration is old.
 //
-// It is the stamp of the tenant's or of the plan's last change, whichever is
-// later. Stamps grow over all changes of the configuration and are even: the odd
-// number after one says that the plan's scheduled change is in force on top of
-// it. That it came into force is no change of the configuration and has no stamp,
-// and the time it was scheduled for would not do as one: it is compared with
-// the clocks of many machines, and a change made just after it, by a machine whose
-// clock is slow, would have to count as the older of the two.
-const scheduledInForce = 1
+// It has the tenant's own version, then the version of its plan, then whether the
+// plan's scheduled change is in force: in this order, since it is the tenant's
+// version that says which plan the others are of. So versions are in order also
+// when a tenant moves between plans, and for somebody who has seen one of two
+// changes: what he takes to hold never counts as newer than what does.
+//
+// Times would not do. The later of the stamps of tenant and plan is no order: who
+// has seen a change of the old plan, and not yet that the tenant has left it,
+// would be ahead of everybody else. And when a scheduled change comes into force
+// depends on the clock that is asked.
+const (
+	tenantShift      = 32
+	planShift        = 1
+	scheduledInForce = 1
+)
 
-// StampOf returns the stamp in a version.
-func StampOf(ver int64) int64 { return ver &^ scheduledInForce }
+// versionOf returns the version of tenant t of plan p at now; 0 in development,
+// where nothing has versions.
+func versionOf(p *Plan, t Tenant, now int64) int64 {
+	ver := t.Ver<<tenantShift | p.Ver<<planShift
+	if p.Next.InForce(now) {
+		ver |= scheduledInForce
+	}
+	return ver
+}
 
-// Since returns when what has version ver came into force, in ns since the Unix
-// epoch; p is a plan that Effective was given or has returned with ver. It is 0 for
-// version 0.
-func (p *Plan) Since(ver int64) int64 {
-	since := StampOf(ver)
-	if ver != since && p.Next != nil {
+// Split returns the version of the tenant and that of its plan in ver.
+func Split(ver int64) (tenant, plan int64) {
+	return ver >> tenantShift, ver & (1<<tenantShift - 1) >> planShift
+}
+
+// Since returns when what holds for t at now came into force, in ns since the Unix
+// epoch; p is its plan, or what Effective made of it. It is 0 in development.
+func Since(p *Plan, t Tenant, now int64) int64 {
+	since := max(p.Stamp, t.Stamp)
+	if p.Next.InForce(now) {
 		since = max(since, p.Next.From)
 	}
 	return since
@@ -35,13 +53,10 @@ func (p *Plan) Since(ver int64) int64 {
 //
 // Requests without a credential are those of the zero Tenant.
 func Effective(p *Plan, t Tenant, now int64) (eff *Plan, ver int64) {
-	ver = max(p.Stamp, t.Stamp)
+	ver = versionOf(p, t, now)
 	limits, description, carry, changed := p.Limits, p.Description, p.Carry, p.Stamp
 	if n := p.Next; n.Has(p.Name, t.ID, now) {
 		limits, description, carry, changed = n.Plan.Limits, n.Plan.Description, n.Carry, max(p.Stamp, n.From)
-	}
-	if p.Next.InForce(now) {
-		ver |= scheduledInForce
 	}
 	if t.Stamp > changed {
 		carry = t.Carry

@@ -15,11 +15,11 @@ import (
 // Plan is a named, versioned set of limits.
 type Plan struct {
 	Name        string
-	Ver         int64 // grows by one with every change; 0 for a plan read from a file
+	Ver         int64 // grows by one with every change, up to 2^31; 0 for a plan read from a file
 	Description string
 	Limits      []Limit
 
-	Stamp int64        // of its last change; see Effective. 0 for a plan read from a file
+	Stamp int64        // of its last change: see ddbstore.Config.Write. 0 for a plan read from a file
 	Carry bucket.Carry // what that change makes of its buckets' levels
 	Next  *Rollout     // the next body and who has it already; nil if there is none
 }
@@ -55,7 +55,8 @@ type Tenant struct {
 	Keys      []string // plain API keys; development files only
 	Overrides Overrides
 
-	Stamp int64        // of its last change; see Effective. 0 in development files
+	Ver   int64        // grows by one with every change, up to 2^31; 0 in development files
+	Stamp int64        // of its last change: see ddbstore.Config.Write. 0 in development files
 	Carry bucket.Carry // what that change makes of its buckets' levels
 }
 
