@@ -1,8 +1,6 @@
 package ddbstore
 
-import (
-	"github.com/aws/aws-sdk-go-v2/aws"
-)
+import "github.com/aws/aws-sdk-go-v2/aws"
 
 // clock gives a change its stamp: it is a hybrid logical clock, kept in one item,
 // which has the last stamp. The writer's own clock is tried first; where that is
@@ -11,8 +9,8 @@ type clock struct {
 	floor int64 // the least the stamp may be
 }
 
-// next returns the stamp to try: even, because who compares a stamp with the
-// version of a row has use for the last bit.
+// next returns the stamp to try: even, for those who mark what a schedule has made
+// of a change with the last bit.
 func (c *clock) next() int64 { return max(2, c.floor+c.floor&1) }
 
 // action moves the table's clock to stamp, unless it is there or beyond.

@@ -102,14 +102,16 @@
 // has to change in lists; the clock, on condition that its stamp is lower; and
 // the home, on condition that it is the writer's Region, or none. It is made as a
 // whole or not at all. A stamp is the writer's time where that is above the last
-// stamp, else the next one: a hybrid logical clock. Stamps are even: what is
-// compared with them, the version of a row, has use for the last bit.
+// stamp, else the next one: a hybrid logical clock. Stamps are even, for those
+// who mark what a schedule has made of a change with the last bit.
 //
 // The conditions of a transaction hold within a Region, so configuration is
 // written in one at a time, its home. A change reaches other Regions item by
-// item, in any order, usually within a second. There the feed may show a change
-// before its item, or after a later one: who follows it looks back by more than
-// replication takes, and reads what it names until it finds that stamp.
+// item, in any order, usually within a second; at home, too, who reads several
+// items may see them change one after the other, within milliseconds. So the feed
+// may show a change before its item, or after a later one: who follows it looks
+// back by more than replication takes, and reads what it names until it finds
+// that stamp.
 //
 // Items from before there were stamps are read as they are. Their first change
 // adds the stamp, the lists and the history from there on.
