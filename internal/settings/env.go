@@ -75,14 +75,17 @@ func (e *env) duration(name string, unset, least, most time.Duration) time.Durat
 }
 
 // count returns the variable as a whole number from 1 to most.
-func (e *env) count(name string, unset, most int64) int64 {
+func (e *env) count(name string, unset, most int64) int64 { return e.number(name, unset, 1, most) }
+
+// number returns the variable as a whole number from least to most.
+func (e *env) number(name string, unset, least, most int64) int64 {
 	v := e.get(name)
 	if v == "" {
 		return unset
 	}
 	n, err := strconv.ParseInt(v, 10, 64)
-	if err != nil || n < 1 || n > most {
-		e.invalid(name, v, fmt.Sprintf("a whole number from 1 to %d, such as %d", most, unset))
+	if err != nil || n < least || n > most {
+		e.invalid(name, v, fmt.Sprintf("a whole number from %d to %d, such as %d", least, most, unset))
 	}
 	return n
 }

@@ -16,6 +16,7 @@ type Reconciler struct {
 	Grace        time.Duration // as the authorizers have it
 	Parallel     int           // rows in work at a time
 	LogLevel     slog.Level
+	Telemetry    Telemetry
 }
 
 // Bounds of how many rows are in work at a time.
@@ -40,6 +41,7 @@ func ReconcilerFromEnv(getenv func(string) string) (Reconciler, error) {
 		Grace:        e.duration("WEIR_GRACE", DefaultGrace, MinGrace, MaxGrace),
 		Parallel:     int(e.count("WEIR_PARALLEL", DefaultParallel, MaxParallel)),
 		LogLevel:     e.level("WEIR_LOG_LEVEL"),
+		Telemetry:    e.telemetry(),
 	}
 	if len(e.problems) > 0 {
 		return Reconciler{}, &Error{Problems: e.problems}

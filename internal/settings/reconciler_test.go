@@ -17,7 +17,7 @@ func TestReconcilerFromEnv(t *testing.T) {
 	want := Reconciler{
 		BucketsTable: "weir-buckets", ConfigTable: "weir-config",
 		Region: "eu-west-1", Regions: []string{"eu-west-1"},
-		Grace: 5 * time.Second, Parallel: 16, LogLevel: slog.LevelInfo,
+		Grace: 5 * time.Second, Parallel: 16, LogLevel: slog.LevelInfo, Telemetry: defaultTelemetry,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

@@ -18,6 +18,10 @@
 //	WEIR_STORE_TIMEOUT    for the limits of a request; default 100ms. Finding out who calls may take ten times that
 //	WEIR_PROCESSES        about how many execution environments serve in all Regions, for onError: local; default 10, see docs/plans.md
 //	WEIR_LOG_LEVEL        debug | info (default) | warn | error
+//	WEIR_LOG_SAMPLE       refusals that a process logs in a minute, at most; default 10, 0 for none
+//	WEIR_METRICS          on (default) | off, see docs/telemetry.md
+//	WEIR_METRICS_NAMESPACE, WEIR_METRICS_INTERVAL, WEIR_METRICS_TENANTS
+//	                      of CloudWatch, default Weir; between lines, default 1m; listed by name, default 10
 //	AWS_REGION            this Region; Lambda sets it
 //
 // The reconciler reads those of tables, Regions, grace and log level, and one of its own:
@@ -86,6 +90,7 @@ type Settings struct {
 	StoreTimeout time.Duration // for the limits of a request
 	Processes    int64         // about how many serve, in all Regions
 	LogLevel     slog.Level
+	Telemetry    Telemetry
 }
 
 // Defaults of optional settings.
@@ -129,6 +134,7 @@ func FromEnv(getenv func(string) string, executable string) (Settings, error) {
 		Grace:        e.duration("WEIR_GRACE", DefaultGrace, MinGrace, MaxGrace),
 		Processes:    e.count("WEIR_PROCESSES", DefaultProcesses, MaxProcesses),
 		LogLevel:     e.level("WEIR_LOG_LEVEL"),
+		Telemetry:    e.telemetry(),
 		Region:       e.matching("AWS_REGION", regionName, "the Region, such as eu-west-1; Lambda sets it", ""),
 	}
 	s.Regions = e.regions("WEIR_REGIONS", s.Region)

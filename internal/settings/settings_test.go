@@ -21,6 +21,8 @@ func environ(pairs ...string) func(string) string {
 
 var tables = []string{"WEIR_BUCKETS_TABLE=weir-buckets", "WEIR_CONFIG_TABLE=weir-config", "AWS_REGION=eu-west-1"}
 
+var defaultTelemetry = Telemetry{Metrics: true, Namespace: "Weir", Interval: time.Minute, Tenants: 10, Sample: 10}
+
 func TestFromEnvDefaults(t *testing.T) {
 	got, err := FromEnv(environ(tables...), "/var/task/bootstrap")
 	if err != nil {
@@ -39,6 +41,7 @@ func TestFromEnvDefaults(t *testing.T) {
 		StoreTimeout: 100 * time.Millisecond,
 		Processes:    10,
 		LogLevel:     slog.LevelInfo,
+		Telemetry:    defaultTelemetry,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -58,6 +61,11 @@ func TestFromEnvEverything(t *testing.T) {
 		"WEIR_STORE_TIMEOUT=250ms",
 		"WEIR_PROCESSES=400",
 		"WEIR_LOG_LEVEL=DEBUG",
+		"WEIR_LOG_SAMPLE=100",
+		"WEIR_METRICS=off",
+		"WEIR_METRICS_NAMESPACE=Acme/Weir",
+		"WEIR_METRICS_INTERVAL=10s",
+		"WEIR_METRICS_TENANTS=0",
 	)...), "")
 	if err != nil {
 		t.Fatal(err)
@@ -77,6 +85,7 @@ func TestFromEnvEverything(t *testing.T) {
 		StoreTimeout: 250 * time.Millisecond,
 		Processes:    400,
 		LogLevel:     slog.LevelDebug,
+		Telemetry:    Telemetry{Namespace: "Acme/Weir", Interval: 10 * time.Second, Tenants: 0, Sample: 100},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -133,6 +142,16 @@ func TestFromEnvProblems(t *testing.T) {
 		}},
 		{"a process too many", append(tables, "WEIR_PROCESSES=100001"), []string{
 			`WEIR_PROCESSES is "100001": write a whole number from 1 to 100000, such as 10`,
+		}},
+		{"telemetry", append(tables, "WEIR_METRICS=yes", "WEIR_METRICS_NAMESPACE=:x", "WEIR_METRICS_INTERVAL=1h", "WEIR_METRICS_TENANTS=-1", "WEIR_LOG_SAMPLE=all"), []string{
+			`WEIR_METRICS is "yes": write on or off`,
+			`WEIR_METRICS_NAMESPACE is ":x": write a namespace of CloudWatch, such as Weir`,
+			`WEIR_METRICS_INTERVAL is "1h": write a duration from 1s to 5m0s, such as 1m0s`,
+			`WEIR_METRICS_TENANTS is "-1": write a whole number from 0 to 50, such as 10`,
+			`WEIR_LOG_SAMPLE is "all": write a whole number from 0 to 10000, such as 10`,
+		}},
+		{"a namespace of AWS", append(tables, "WEIR_METRICS_NAMESPACE=AWS/Weir"), []string{
+			`WEIR_METRICS_NAMESPACE is "AWS/Weir": write one that does not begin with AWS/, which CloudWatch keeps to itself, such as Weir`,
 		}},
 		{"one table for both", []string{"WEIR_BUCKETS_TABLE=weir", "WEIR_CONFIG_TABLE=weir", "AWS_REGION=eu-west-1"}, []string{
 			"WEIR_CONFIG_TABLE is the same table as WEIR_BUCKETS_TABLE: buckets and configuration need a table each",
