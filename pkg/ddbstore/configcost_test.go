@@ -133,7 +133,7 @@ func TestConfigCost(t *testing.T) {
 
 	// How many entries of the feed are 4 KB, as the comment of Changes says.
 	size := 0
-	for key, it := range dumpItems(t, table) {
+	for key, it := range dumpItems(t, region, table) {
 		if strings.HasPrefix(key, "CHANGES / ") {
 			size = max(size, ddbstore.SizeOf(it))
 		}

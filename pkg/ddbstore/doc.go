@@ -166,7 +166,8 @@
 //	D10 A later change has a higher stamp, whatever the clocks say       (TestWriteStamps)
 //	D11 What is in the table is what this page says, item by item, and
 //	    costs what it says                                               (TestWriteLayout, TestConfigCost)
-//	D12 A Region that has heard that it is not the home writes nothing   (TestHome, TestHomeIsClaimedOnce)
+//	D12 A Region that has heard that it is not the home writes nothing   (TestHome, TestHomeIsClaimedOnce,
+//	                                                                     TestTakeOver)
 //
 // # Concurrency
 //

@@ -20,8 +20,8 @@ import (
 	"weir/pkg/ddbstore"
 )
 
-// dumpItems returns all items of a table, by "pk / sk".
-func dumpItems(t *testing.T, table string) map[string]map[string]types.AttributeValue {
+// dumpItems returns all items of a table in a Region, by "pk / sk".
+func dumpItems(t *testing.T, region, table string) map[string]map[string]types.AttributeValue {
 	t.Helper()
 	items := make(map[string]map[string]types.AttributeValue)
 	pages := dynamodb.NewScanPaginator(tables(t).Client(region), &dynamodb.ScanInput{TableName: &table, ConsistentRead: ptr(true)})
@@ -38,11 +38,16 @@ func dumpItems(t *testing.T, table string) map[string]map[string]types.Attribute
 	return items
 }
 
-// dump is dumpItems as text.
+// dump is dumpItems as text, of the Region that most tests use.
 func dump(t *testing.T, table string) map[string]string {
 	t.Helper()
+	return dumpIn(t, region, table)
+}
+
+func dumpIn(t *testing.T, region, table string) map[string]string {
+	t.Helper()
 	lines := make(map[string]string)
-	for key, it := range dumpItems(t, table) {
+	for key, it := range dumpItems(t, region, table) {
 		var attributes []string
 		for _, name := range slices.Sorted(maps.Keys(it)) {
 			switch v := it[name].(type) {
