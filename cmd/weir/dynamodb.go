@@ -51,8 +51,9 @@ func tables(ctx context.Context, endpoint, region string, f *plan.File, log *slo
 	if err := seed(ctx, config, f, time.Now().UnixNano()); err != nil {
 		return nil, nil, fmt.Errorf("fill %s at %s: %w", devConfig, endpoint, err)
 	}
-	dir := directory.NewCached(directory.FromTable(config), directory.Options{
-		Anonymous: f.Anonymous, TTL: devTTL, MissingTTL: devTTL, Log: log,
+	source := directory.FromTable(config)
+	dir := directory.NewCached(source, directory.Options{
+		Anonymous: f.Anonymous, TTL: devTTL, MissingTTL: devTTL, Feed: source, Log: log,
 	})
 	return ddbstore.New(client, devBuckets, region), dir, nil
 }

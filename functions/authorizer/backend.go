@@ -27,7 +27,7 @@ type backend struct {
 
 func open(s settings.Settings, log *slog.Logger) (backend, error) {
 	if s.Store == settings.Memory {
-		return openMemory(s)
+		return openMemory(s, log)
 	}
 	return openDynamoDB(s, log)
 }
@@ -46,9 +46,10 @@ func openDynamoDB(s settings.Settings, log *slog.Logger) (backend, error) {
 			Log:      log,
 		})
 	}
+	config := configuration(s, cfg, client, log)
 	b := backend{
 		store:     guard("buckets", ddbstore.New(client, s.BucketsTable, s.Region)),
-		directory: directory.NewCached(configuration(s, cfg, client, log), directory.Options{Anonymous: s.Anonymous, Log: log}),
+		directory: directory.NewCached(config, directory.Options{Anonymous: s.Anonymous, Feed: config, Log: log}),
 	}
 	if s.StrictTable != "" {
 		b.strict = guard("strict buckets", ddbstore.NewStrict(client, s.StrictTable))
@@ -56,10 +57,19 @@ func openDynamoDB(s settings.Settings, log *slog.Logger) (backend, error) {
 	return b, nil
 }
 
+// source is a directory.Source and the Feed of it.
+type source interface {
+	directory.Source
+	directory.Feed
+}
+
 // configuration returns the config table, with its replicas in the other Regions
 // to fall back on.
-func configuration(s settings.Settings, cfg aws.Config, here *dynamodb.Client, log *slog.Logger) directory.Source {
-	first := directory.FromTable(ddbstore.NewConfig(here, s.ConfigTable))
+func configuration(s settings.Settings, cfg aws.Config, here *dynamodb.Client, log *slog.Logger) source {
+	replica := func(region string, client *dynamodb.Client, table string) directory.Replica {
+		t := directory.FromTable(ddbstore.NewConfig(client, table))
+		return directory.Replica{Region: region, Source: t, Feed: t}
+	}
 	var others []directory.Replica
 	for _, region := range s.Regions {
 		if region == s.Region {
@@ -67,16 +77,15 @@ func configuration(s settings.Settings, cfg aws.Config, here *dynamodb.Client, l
 		}
 		there := cfg.Copy()
 		there.Region = region
-		table := ddbstore.NewConfig(ddbstore.NewClient(there), s.ConfigTableIn(region))
-		others = append(others, directory.Replica{Region: region, Source: directory.FromTable(table)})
+		others = append(others, replica(region, ddbstore.NewClient(there), s.ConfigTableIn(region)))
 	}
 	if len(others) == 0 {
-		return first
+		return directory.FromTable(ddbstore.NewConfig(here, s.ConfigTable))
 	}
-	return directory.NewReplicas(log, directory.Replica{Region: s.Region, Source: first}, others...)
+	return directory.NewReplicas(log, replica(s.Region, here, s.ConfigTable), others...)
 }
 
-func openMemory(s settings.Settings) (backend, error) {
+func openMemory(s settings.Settings, log *slog.Logger) (backend, error) {
 	text, err := os.ReadFile(s.Plans)
 	if err != nil {
 		return backend{}, fmt.Errorf("WEIR_PLANS: %w: write the path of a plans file, or put one beside the executable", err)
@@ -84,6 +93,9 @@ func openMemory(s settings.Settings) (backend, error) {
 	f, err := plan.Parse(s.Plans, text)
 	if err != nil {
 		return backend{}, err
+	}
+	for _, w := range f.Warnings {
+		log.Warn("plans file", "warning", w.Error())
 	}
 	d, err := directory.NewStatic(f)
 	if err != nil {

@@ -1,25 +1,44 @@
 package authorizer
 
 import (
+	"weir/internal/directory"
 	"weir/internal/limiter"
 	"weir/internal/plan"
+	"weir/pkg/bucket"
 )
 
-// check is what the limiter is asked about one limit of a plan of version ver, for
-// a tenant with overrides o.
-func (h *Handler) check(l *plan.Limit, s plan.Subject, o plan.Overrides, ver int64) limiter.Check {
-	mode, hold := o.Of(l)
+// version is what a plan is charged under. The zero version is none.
+type version struct {
+	ver   int64 // of directory.Entry
+	since int64 // when that came into force, ns since the Unix epoch
+	carry bucket.Carry
+}
+
+// versionOf returns the version of what e has.
+func versionOf(e directory.Entry, now int64) version {
+	return version{e.Ver, plan.Since(e.Plan, e.Tenant, now), e.Plan.Carry}
+}
+
+// check is what the limiter is asked about one limit of a plan of version v. A
+// bucket that tenants share has no version: each would bring his own, and all but
+// the newest would be outdated for good.
+func (h *Handler) check(l *plan.Limit, s plan.Subject, v version) limiter.Check {
+	if !l.PerTenant() {
+		v = version{}
+	}
 	return limiter.Check{
 		Name:        l.Name,
 		Key:         l.BucketKey(s),
 		Limit:       l.Bucket,
 		Cost:        l.Cost,
-		Ver:         ver,
+		Ver:         v.ver,
+		Since:       v.since,
+		Carry:       v.carry,
 		Consistency: h.consistency(l),
 		Share:       l.Share,
-		Hold:        hold,
+		Hold:        l.Hold,
 		Initial:     l.Initial,
-		Mode:        modeOf(mode),
+		Mode:        modeOf(l.Mode),
 		OnError:     onErrorOf(l.OnError),
 	}
 }

@@ -45,7 +45,7 @@ func (h *Handler) unauthorized(ctx context.Context, now int64, req *request.Requ
 	if h.blocked(now, req) { // what needs no lookup to be known as bad is refused too
 		return h.guessing(now, req), nil
 	}
-	c := h.check(h.bad, plan.Subject{IP: req.IP}, plan.Overrides{}, 0)
+	c := h.check(h.bad, plan.Subject{IP: req.IP}, version{})
 	c.Name = reasonBadCredentials
 	d := h.limiter.Decide(ctx, now, []limiter.Check{c})
 	if d.Tightest < 0 {

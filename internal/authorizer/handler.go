@@ -53,6 +53,7 @@ type Options struct {
 // Handler answers authorizer events. It is safe for concurrent use.
 type Handler struct {
 	directory directory.Directory
+	seer      seer // the directory, if it is one
 	limiter   Limiter
 	keyHeader string
 	http      HTTPStyle
@@ -79,6 +80,7 @@ func New(d directory.Directory, l Limiter, o Options) *Handler {
 		now:       o.Now,
 		log:       o.Log,
 	}
+	h.seer, _ = d.(seer)
 	if h.lookup <= 0 {
 		h.lookup = DefaultLookupTimeout
 	}
@@ -162,10 +164,12 @@ func (h *Handler) decide(ctx context.Context, now int64, req *request.Request, a
 	}
 	at.limits = entry.Plan.Matching(req.Method, req.Resource)
 	at.checks = make([]limiter.Check, len(at.limits))
+	ver := versionOf(entry, now)
 	for i, l := range at.limits {
-		at.checks[i] = h.check(l, subject, entry.Tenant.Overrides, entry.Plan.Ver)
+		at.checks[i] = h.check(l, subject, ver)
 	}
 	d := h.limiter.Decide(ctx, now, at.checks)
+	h.outdated(now, entry, at.checks, d)
 	h.notice(now, req.ID, at, d)
 	return verdict{allowed: d.Allowed, over: !d.Allowed, fields: decided(at.who, at.limits, d)}, nil
 }

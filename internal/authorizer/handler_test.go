@@ -17,6 +17,7 @@ import (
 	"weir/internal/limiter"
 	"weir/internal/memstore"
 	"weir/internal/plan"
+	"weir/pkg/bucket"
 )
 
 const t0 = int64(1_796_072_401_000_000_000)
@@ -276,13 +277,14 @@ func TestSubjectReachesTheKeys(t *testing.T) {
 // TestChecks: the limiter is asked exactly what the plan says.
 func TestChecks(t *testing.T) {
 	l := newLab(t, Options{})
-	p := &plan.Plan{Name: "p", Ver: 7, Limits: []plan.Limit{
+	p := &plan.Plan{Name: "p", Ver: 7, Stamp: 70, Carry: bucket.Additive, Limits: []plan.Limit{
 		{Name: "api", Bucket: mustLimit(t, 100, time.Second, 100), Cost: 1, Hold: time.Second, Initial: 3},
 		{Name: "export", Bucket: mustLimit(t, 10, time.Hour, 10), Key: mustTemplate(t, "{tenant}:{ip}:{method}:{route}"), Cost: 5},
+		{Name: "by-ip", Bucket: mustLimit(t, 10, time.Hour, 10), Key: mustTemplate(t, "{ip}:{route}"), Cost: 1}, // shared: without a version
 		{Name: "elsewhere", Match: plan.Match{Method: "POST"}, Cost: 1},
 	}}
 	l.directory = fakeDirectory{func(context.Context) (directory.Entry, error) {
-		return directory.Entry{Tenant: plan.Tenant{ID: "acme"}, Plan: p}, nil
+		return directory.Entry{Tenant: plan.Tenant{ID: "acme", Stamp: 60}, Plan: p, Ver: 9}, nil
 	}}
 	var got []limiter.Check
 	l.limiter = limiterFunc(func(_ context.Context, checks []limiter.Check) limiter.Decision {
@@ -291,8 +293,9 @@ func TestChecks(t *testing.T) {
 	})
 	l.send(t, `{"type":"REQUEST","httpMethod":"get","resource":"/r","headers":{"x-api-key":"k"},"requestContext":{"identity":{"sourceIp":"::ffff:203.0.113.7"}}}`)
 	want := []limiter.Check{
-		{Name: "api", Key: "api|acme", Limit: p.Limits[0].Bucket, Cost: 1, Ver: 7, Hold: time.Second, Initial: 3},
-		{Name: "export", Key: "export|acme:ip=203.0.113.7:method=GET:route=/r", Limit: p.Limits[1].Bucket, Cost: 5, Ver: 7},
+		{Name: "api", Key: "api|acme", Limit: p.Limits[0].Bucket, Cost: 1, Ver: 9, Since: 70, Carry: bucket.Additive, Hold: time.Second, Initial: 3},
+		{Name: "export", Key: "export|acme:ip=203.0.113.7:method=GET:route=/r", Limit: p.Limits[1].Bucket, Cost: 5, Ver: 9, Since: 70, Carry: bucket.Additive},
+		{Name: "by-ip", Key: "by-ip|ip=203.0.113.7:route=/r", Limit: p.Limits[2].Bucket, Cost: 1},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

@@ -22,8 +22,10 @@ type Check struct {
 	Name  string // of the limit, e.g. "api"
 	Key   string // of the bucket
 	Limit bucket.Limit
-	Cost  int64 // tokens, >= 0
-	Ver   int64 // version of the plan the limit is from
+	Cost  int64        // tokens, >= 0
+	Ver   int64        // of the limit: the larger is the newer; 0 for none
+	Since int64        // when Ver came into force, ns since the Unix epoch; 0 if not known
+	Carry bucket.Carry // what it makes of the level of a bucket at an older Ver
 
 	Consistency Consistency
 	Share       bool          // while other Regions cannot be heard, admit only this Region's share
@@ -63,7 +65,8 @@ const (
 // Result is what one Check came to.
 type Result struct {
 	Name       string
-	Limit      bucket.Limit
+	Limit      bucket.Limit // by which it was decided
+	Ver        int64        // of that; above the Check's if the row, or another Region's, is newer
 	Allowed    bool
 	FromMemory bool          // decided without the store
 	Unknown    bool          // the store could not tell; Remaining is -1

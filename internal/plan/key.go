@@ -17,6 +17,10 @@ const (
 // or, without a credential, the tenant. No value is written so.
 const absent = '!'
 
+// PerTenant reports whether each of l's buckets is one tenant's: whether its key
+// has {tenant}. The others are shared by tenants, of any plan that has such a limit.
+func (l *Limit) PerTenant() bool { return l.Key.uses(tenant) }
+
 // BucketKey returns the key of the bucket that l uses for s: the limit's name,
 // '|' and the expanded template, in less than 256 bytes. The plan's name is no
 // part of it, so a tenant who changes plan keeps the buckets of limits that have

@@ -183,3 +183,14 @@ func FuzzExpand(f *testing.F) {
 		}
 	})
 }
+
+func TestPerTenant(t *testing.T) {
+	for text, want := range map[string]bool{"{tenant}": true, "{ip}:{tenant}": true, "{tenant}:{header.x}": true, "{ip}": false, "all": false, "{header.tenant}": false} {
+		if got := (&Limit{Name: "a", Key: mustTemplate(t, text)}).PerTenant(); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+	if !(&Limit{Name: "a"}).PerTenant() {
+		t.Error("a limit without a key is the tenant's")
+	}
+}
