@@ -1,7 +1,5 @@
 package ddbstore
 
-import "github.com/aws/aws-sdk-go-v2/aws"
-
 // clock gives a change its stamp: it is a hybrid logical clock, kept in one item,
 // which has the last stamp. The writer's own clock is tried first; where that is
 // behind, the item says so in refusing it, and nothing has to be read.
@@ -15,13 +13,10 @@ func (c *clock) next() int64 { return max(2, c.floor+c.floor&1) }
 
 // action moves the table's clock to stamp, unless it is there or beyond.
 func (c *clock) action(cfg *Config, stamp int64) action {
-	a := cfg.put(keyed(item{attrStamp: num(stamp)}, metaKey, clockKey))
-	a.write.Put.ConditionExpression = aws.String("attribute_not_exists(pk) OR stamp < :stamp")
-	a.write.Put.ExpressionAttributeValues = item{":stamp": num(stamp)}
-	a.failed = func(found item) error {
+	it := keyed(item{attrStamp: num(stamp)}, metaKey, clockKey)
+	return cfg.putIf(it, "attribute_not_exists(pk) OR stamp < :stamp", item{":stamp": num(stamp)}, func(found item) error {
 		d := decoder{it: found}
 		c.floor = max(c.floor, d.number(attrStamp)+1)
 		return d.err
-	}
-	return a
+	})
 }

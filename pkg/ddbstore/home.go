@@ -101,10 +101,7 @@ func (h *home) action(c *Config, stamp int64) action {
 	case h.to != "":
 		return h.move(c, stamp)
 	case h.claim:
-		a := h.set(c, h.region, stamp)
-		a.write.Put.ConditionExpression = aws.String("attribute_not_exists(pk)")
-		a.failed = h.refused
-		return a
+		return c.putIf(h.item(h.region, stamp), "attribute_not_exists(pk)", nil, h.refused)
 	}
 	check := &types.ConditionCheck{
 		TableName:                           &c.table,
@@ -130,23 +127,19 @@ func (h *home) refused(found item) error {
 	return &HomeError{Home: is, Region: h.region}
 }
 
-func (h *home) set(c *Config, region string, stamp int64) action {
+func (h *home) item(region string, stamp int64) item {
 	it := keyed(item{attrHome: text(region), attrStamp: num(stamp)}, metaKey, homeKey)
 	h.change.write(it)
-	return c.put(it)
+	return it
 }
 
 func (h *home) move(c *Config, stamp int64) action {
-	a := h.set(c, h.to, stamp)
-	if h.from == "" {
-		a.write.Put.ConditionExpression = aws.String("attribute_not_exists(pk)")
-	} else {
-		a.write.Put.ConditionExpression = aws.String("home = :from")
-		a.write.Put.ExpressionAttributeValues = item{":from": text(h.from)}
+	condition, values := "attribute_not_exists(pk)", item(nil)
+	if h.from != "" {
+		condition, values = "home = :from", item{":from": text(h.from)}
 	}
-	a.failed = func(found item) error {
+	return c.putIf(h.item(h.to, stamp), condition, values, func(found item) error {
 		d := decoder{it: found}
 		return fmt.Errorf("%w: it was moved meanwhile, from %q to %q, by %s", ErrConflict, h.from, d.text(attrHome), d.text(attrAuthor))
-	}
-	return a
+	})
 }

@@ -38,11 +38,17 @@ type action struct {
 
 // put returns an action without a condition.
 func (c *Config) put(it item) action {
-	return action{write: types.TransactWriteItem{Put: &types.Put{
-		TableName:                           &c.table,
-		Item:                                it,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}}}
+	return action{write: types.TransactWriteItem{Put: &types.Put{TableName: &c.table, Item: it}}}
+}
+
+// putIf returns one with a condition.
+func (c *Config) putIf(it item, condition string, values item, failed func(found item) error) action {
+	a := c.put(it)
+	a.write.Put.ConditionExpression = &condition
+	a.write.Put.ExpressionAttributeValues = values
+	a.write.Put.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
+	a.failed = failed
+	return a
 }
 
 // transact makes a change. What it consists of is asked for under each stamp that

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
@@ -188,17 +187,12 @@ func (c *Config) write(d draft, ch Change, stamp int64, n int) []action {
 	d.item[attrStamp] = num(stamp)
 	put, remove := d.put.listed(d.was)
 
-	now := c.put(keyed(d.item, s.key(), current))
-	if base == 0 {
-		now.write.Put.ConditionExpression = aws.String("attribute_not_exists(pk)")
-	} else {
-		now.write.Put.ConditionExpression = aws.String("ver = :base")
-		now.write.Put.ExpressionAttributeValues = item{":base": num(base)}
+	condition, values := "attribute_not_exists(pk)", item(nil)
+	if base > 0 {
+		condition, values = "ver = :base", item{":base": num(base)}
 	}
-	now.failed = func(found item) error { return conflict(s, base, found) }
-
 	actions := []action{
-		now,
+		c.putIf(keyed(d.item, s.key(), current), condition, values, func(found item) error { return conflict(s, base, found) }),
 		c.put(keyed(d.item, s.key(), versionKey(base+1))),
 		c.put(changedItem(Changed{Kind: s.kind, ID: s.id, Version: base + 1, Stamp: stamp, Change: ch}, n)),
 	}
