@@ -29,6 +29,8 @@ type Options struct {
 	Retries   int           // MaximumRetryAttempts; below 0 without end
 	MaxAge    time.Duration // MaximumRecordAgeInSeconds; 0 without end
 
+	Latest bool // StartingPosition LATEST: what was written before New is not delivered
+
 	Poll  time.Duration // how often a stream is read that has nothing new; DefaultPoll if 0
 	Pause time.Duration // before a failed batch is tried again; DefaultPause if 0
 
@@ -54,7 +56,8 @@ type Pump struct {
 	invoke  Invoke
 	filters []filter
 	client  *dynamodbstreams.Client
-	stream  string // ARN
+	stream  string  // ARN
+	start   *string // iterator with which Run begins
 
 	mu        sync.Mutex
 	discarded []Discarded
@@ -72,7 +75,7 @@ type Stats struct {
 }
 
 // New prepares the mapping of a table that exists and has a stream. Run begins
-// with the oldest record.
+// with the oldest record, unless Latest says otherwise.
 func New(ctx context.Context, o Options, invoke Invoke) (*Pump, error) {
 	if o.BatchSize <= 0 {
 		o.BatchSize = DefaultBatchSize
@@ -106,12 +109,15 @@ func New(ctx context.Context, o Options, invoke Invoke) (*Pump, error) {
 		return nil, fmt.Errorf("streampump: table %s has no stream", o.Table)
 	}
 	p.stream = *out.Table.LatestStreamArn
+	if p.start, err = p.iterator(ctx); err != nil {
+		return nil, fmt.Errorf("streampump: table %s: %w", o.Table, err)
+	}
 	return p, nil
 }
 
 // Run delivers until ctx is over, and then returns nil.
 func (p *Pump) Run(ctx context.Context) error {
-	iterator, err := p.iterator(ctx)
+	iterator, err := p.start, error(nil)
 	for err == nil {
 		iterator, err = p.turn(ctx, iterator)
 	}
@@ -194,10 +200,14 @@ func (p *Pump) iterator(ctx context.Context) (*string, error) {
 	if n := len(d.StreamDescription.Shards); n != 1 {
 		return nil, fmt.Errorf("%d shards, want 1", n)
 	}
+	from := streams.ShardIteratorTypeTrimHorizon
+	if p.o.Latest {
+		from = streams.ShardIteratorTypeLatest
+	}
 	out, err := p.client.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{
 		StreamArn:         &p.stream,
 		ShardId:           d.StreamDescription.Shards[0].ShardId,
-		ShardIteratorType: streams.ShardIteratorTypeTrimHorizon,
+		ShardIteratorType: from,
 	})
 	if err != nil {
 		return nil, err

@@ -79,7 +79,8 @@ func crash(poison string) func(keys, sequence []string) ([]byte, error) {
 
 var tables atomic.Int64
 
-// run writes one item for each letter of items, then pumps them through f.
+// run writes one item for each letter of items, then pumps them through f. Those
+// after a '|' are written when the pump has been made.
 func run(t *testing.T, f *function, o Options, items string) *Pump {
 	t.Helper()
 	e := testengine.Start(t)
@@ -89,7 +90,8 @@ func run(t *testing.T, f *function, o Options, items string) *Pump {
 	if err := ddbstore.CreateTables(t.Context(), client, fmt.Sprint("beside-", n), o.Table); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range items {
+	put := func(c rune) {
+		t.Helper()
 		_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &o.Table, Item: map[string]types.AttributeValue{
 			"pk": &types.AttributeValueMemberS{Value: string(c)},
 			"sk": &types.AttributeValueMemberS{Value: "CURRENT"},
@@ -101,10 +103,17 @@ func run(t *testing.T, f *function, o Options, items string) *Pump {
 			t.Fatal(err)
 		}
 	}
+	first, then, _ := strings.Cut(items, "|")
+	for _, c := range first {
+		put(c)
+	}
 	o.Pause = time.Millisecond
 	p, err := New(t.Context(), o, f.invoke)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, c := range then {
+		put(c)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -130,6 +139,8 @@ func TestDelivery(t *testing.T) {
 		discarded []int    // records given up, each time
 	}{
 		{"in order, in batches", Options{BatchSize: 2}, nil, "abcde", []string{"ab", "cd", "e"}, nil},
+		{"from the beginning", Options{}, nil, "ab|c", []string{"abc"}, nil},
+		{"only what is new", Options{Latest: true}, nil, "ab|c", []string{"c"}, nil},
 		{"filtered", Options{Filters: []string{`{"dynamodb":{"Keys":{"pk":{"S":["b","d"]}}}}`}}, nil, "abcd", []string{"bd"}, nil},
 		{"the checkpoint is the lowest that failed", Options{Partial: true, Retries: 1}, failures("bd"), "abcde", []string{"abcde", "bcde"}, []int{4}},
 		{"what is given up does not hold up what follows", Options{Partial: true, Retries: 1, BatchSize: 2}, failures("b"), "abcd", []string{"ab", "b", "cd"}, []int{1}},
