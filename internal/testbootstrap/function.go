@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"os/exec"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,7 +22,8 @@ import (
 // that come together wait for each other.
 type Function struct {
 	url    string
-	stdin  io.Closer // its end of file ends the emulator
+	most   time.Duration // that a call may take
+	stdin  io.Closer     // its end of file ends the emulator
 	exited chan struct{}
 	log    *buffer
 	call   sync.Mutex
@@ -47,9 +50,11 @@ pid=$!
 wait $pid
 kill $! 2>/dev/null`
 
-// callTimeout bounds a call, a cold start included; the function's own timeout is
-// as in the template.
+// callTimeout bounds a call, a cold start included. The function's own timeout is
+// the authorizer's; a function that env gives a longer one may take that much more.
 const callTimeout = 10 * time.Second
+
+const functionTimeout = "AWS_LAMBDA_FUNCTION_TIMEOUT=" // in seconds
 
 // Start starts bootstrap on an emulator with the environment env ("NAME=value")
 // and nothing else but credentials that are none. It is stopped when the test
@@ -80,13 +85,23 @@ func launch(rie, bootstrap string, env []string) (*Function, error) {
 	}
 	f := &Function{
 		url:    "http://" + addr + "/2015-03-31/functions/function/invocations",
+		most:   callTimeout,
 		exited: make(chan struct{}),
 		log:    new(buffer),
+	}
+	for _, v := range env {
+		if seconds, ok := strings.CutPrefix(v, functionTimeout); ok {
+			n, err := strconv.Atoi(seconds)
+			if err != nil {
+				return nil, fmt.Errorf("%s: want seconds", v)
+			}
+			f.most = callTimeout + time.Duration(n)*time.Second
+		}
 	}
 	cmd := exec.Command("/bin/sh", "-c", supervise, "sh", rie,
 		"--runtime-api-address", api, "--runtime-interface-emulator-address", addr, bootstrap)
 	cmd.Env = append([]string{
-		"PATH=/usr/bin:/bin", "AWS_LAMBDA_FUNCTION_TIMEOUT=3", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=512",
+		"PATH=/usr/bin:/bin", functionTimeout + "3", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=512",
 		"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test",
 	}, env...)
 	cmd.Stdout, cmd.Stderr = f.log, f.log
@@ -133,7 +148,7 @@ func (f *Function) listening(addr string) error {
 func (f *Function) Invoke(ctx context.Context, payload []byte) (Reply, error) {
 	f.call.Lock()
 	defer f.call.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, f.most)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, f.url, bytes.NewReader(payload))
 	if err != nil {
