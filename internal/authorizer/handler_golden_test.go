@@ -44,7 +44,7 @@ func exampleHandler(t testing.TB, http HTTPStyle) *Handler {
 	})
 }
 
-// TestEvents answers every file in events/, each on a Handler that has seen
+// TestEvents answers every event of eventNames, each on a Handler that has seen
 // nothing before, and compares with testdata/NAME.golden. Those of HTTP APIs
 // with payload 2.0 have a second golden, NAME.iam.golden, for the other form.
 func TestEvents(t *testing.T) {

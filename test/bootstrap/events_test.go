@@ -13,11 +13,11 @@ import (
 	"weir/internal/testbootstrap"
 )
 
-// TestEvents answers every file in events/ on one warm function and compares
-// with the answers that package authorizer has of it, but for how much is left of
+// TestEvents answers every API Gateway's event of events/ on one warm function and
+// compares with the answers that package authorizer has of it, but for how much is left of
 // buckets that the files share.
 func TestEvents(t *testing.T) {
-	paths, err := filepath.Glob("../../events/*.json")
+	paths, err := filepath.Glob("../../events/apigw-*.json")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no events: %v", err)
 	}
