@@ -75,6 +75,22 @@ func TestFrozen(t *testing.T) {
 	})
 }
 
+// TestClockSetBack: lines go on after the clock was set back by an hour.
+func TestClockSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCloudWatch(t)
+		r := New(Options{Out: c, Region: "eu-west-1"})
+		record(r, t0+3600*second, 10, time.Second, fine)
+		now := t0
+		for range 130 {
+			now = record(r, now, 1, time.Second, fine)
+		}
+		if got := c.read().sum("Decisions"); got < 10+119 {
+			t.Errorf("%d decisions written two minutes later, want those of the first hour and of two intervals", got)
+		}
+	})
+}
+
 // TestMostDecisions: many decisions are not kept for a whole interval.
 func TestMostDecisions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -176,10 +192,14 @@ func TestBlockedOutput(t *testing.T) {
 		b := blocked{make(chan struct{})}
 		r := New(Options{Out: b, Region: "eu-west-1"})
 		now := t0
-		for i := range 3000 {
+		for i := range 12_000 {
 			d := fine
-			d.Tenant = fmt.Sprint("t-", i)
-			now = record(r, now, 1, 30*time.Second, d) // Wait returns while the writer is blocked
+			d.Now, d.Tenant = now, fmt.Sprint("t-", i)
+			r.Record(&d)
+			if i%40 == 39 {
+				now += minute
+				synctest.Wait() // returns while the writer is blocked
+			}
 		}
 		for i := range r.stripes {
 			s := &r.stripes[i]
@@ -194,8 +214,8 @@ func TestBlockedOutput(t *testing.T) {
 		close(b.until)
 		synctest.Wait()
 		r.Flush(now)
-		if s := r.Snapshot(now); s.Total() != 3000 {
-			t.Errorf("%d decisions, want 3000", s.Total())
+		if s := r.Snapshot(now); s.Total() != 12_000 {
+			t.Errorf("%d decisions, want 12000", s.Total())
 		}
 	})
 }

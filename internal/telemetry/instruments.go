@@ -89,6 +89,9 @@ func (g Gauge) Set(v int64) {
 	g.x.set.Store(true)
 }
 
+// Clear forgets it: it is not written until it is set again.
+func (g Gauge) Clear() { g.x.set.Store(false) }
+
 // SetBool sets it to 1 or 0.
 func (g Gauge) SetBool(v bool) {
 	if v {

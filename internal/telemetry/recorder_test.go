@@ -226,3 +226,40 @@ func TestSmallTenantsHaveNoNames(t *testing.T) {
 		t.Errorf("got %v, want all under other", got)
 	}
 }
+
+// TestMiddlingTenantsHaveNoNames: with less than a fiftieth of the decisions nobody
+// is listed, however many those are.
+func TestMiddlingTenantsHaveNoNames(t *testing.T) {
+	c := newCloudWatch(t)
+	r := New(Options{Out: c, Region: "eu-west-1"})
+	for i := range 60_000 {
+		d := Decision{Now: t0 + int64(i)*second/1000, Tenant: fmt.Sprint("t-", i%60), Plan: "p", Limit: "l", Source: Memory}
+		r.Record(&d)
+	}
+	r.Flush(t0 + 60*second)
+	if got := c.read().by("Decisions", "Tenant", "Outcome"); !maps.Equal(got, map[string]int64{"other allowed": 60_000}) {
+		t.Errorf("got %v, want all under other", got)
+	}
+}
+
+// TestTenantsOfYesterday: who was very busy once does not keep those out who are
+// busy now.
+func TestTenantsOfYesterday(t *testing.T) {
+	c := newCloudWatch(t)
+	r := New(Options{Out: c, Region: "eu-west-1"})
+	for i := range 1_000_000 {
+		d := Decision{Now: t0 + int64(i)*1000, Tenant: fmt.Sprint("old-", i%(maxTenants-1)), Plan: "p", Limit: "l", Source: Memory}
+		r.Record(&d)
+	}
+	for i := range 12_000 { // twelve intervals
+		d := Decision{Now: t0 + minute + int64(i)*60_000_000, Tenant: fmt.Sprint("new-", i), Plan: "p", Limit: "l", Source: Memory}
+		if i%10 == 0 {
+			d.Tenant = "acme"
+		}
+		r.Record(&d)
+	}
+	r.Flush(t0 + 15*minute)
+	if got := c.read().sum("Decisions", "Tenant", "acme", "Outcome", "allowed"); got < 200 {
+		t.Errorf("%d of 1200 decisions are counted under the busy tenant's name", got)
+	}
+}
