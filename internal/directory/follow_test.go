@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -483,6 +484,36 @@ func TestFollowClockSetBack(t *testing.T) {
 			t.Errorf("stamp %d, want %d", e.Tenant.Stamp, stamp)
 		}
 	})
+}
+
+// TestFollowedByMany has requests, looks, changes and rows that show them all at the
+// same time, for the race detector.
+func TestFollowedByMany(t *testing.T) {
+	s := newFakeSource()
+	o := quiet()
+	o.Feed = s
+	c := NewCached(s, o)
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 500 {
+				now := at(time.Duration(i) * 20 * time.Millisecond)
+				if g == 0 && i%10 == 0 {
+					s.put(now&^1, plan.Tenant{ID: "acme", Plan: "pro", Overrides: plan.Overrides{Mode: plan.Mode(i / 10 % 3)}})
+					s.put(now&^1+2, plan.Plan{Name: "pro"})
+					s.tell(TenantChanged, "acme", now&^1)
+					s.tell(PlanChanged, "pro", now&^1+2)
+				}
+				e, err := c.ByCredential(t.Context(), now, HashOf("k"))
+				if err != nil || e.Plan.Name != "pro" || e.Ver == 0 {
+					t.Errorf("%+v, %v", e, err)
+				}
+				c.Seen(now, "acme", "pro", e.Ver+2)
+				c.Remembers(now, HashOf("k"))
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func TestFollowingAllocatesNothing(t *testing.T) {

@@ -509,6 +509,49 @@ tenants:
 		want: []string{`1:1: the file is a list: want a mapping`},
 	},
 	{
+		name: "bad limits of tenants",
+		text: `
+plans:
+  p: { limits: [{ name: api, rate: 5/s }] }
+tenants:
+  - { id: a, plan: p, limits: [api] }
+  - { id: b, plan: p, limits: { api: {} } }
+  - { id: c, plan: p, limits: { api: 5/s } }
+  - { id: d, plan: p, limits: { api: { rate: 5 } } }
+  - { id: e, plan: p, limits: { api: { rate: 5/sec } } }
+  - { id: f, plan: p, limits: { api: { burst: lots } } }
+  - { id: g, plan: p, limits: { api: { cost: 5 } } }
+  - { id: h, plan: p, limits: { _api: { rate: 5/s } } }
+`,
+		want: []string{
+			`5:31: limits of tenant "a" is a list: want a mapping`,
+			`6:38: limit "api" of tenant "b" says nothing: want a rate such as 200/s, a burst such as 400 or 100%, or both`,
+			`7:38: limit "api" of tenant "c" is text: want a mapping`,
+			`8:46: rate of limit "api" of tenant "d" is a bare number: say per what, such as 5/s`,
+			`9:46: limit "api" of tenant "e": rate "5/sec": want a whole number per second, minute, hour or day, such as 100/s, 60/m, 5k/h or 1M/d, or unlimited; did you mean 5/s?`,
+			`10:47: limit "api" of tenant "f": burst "lots": want a number of tokens such as 200 or 5k, or a percentage of the rate's number such as 100%`,
+			`11:40: unknown field "cost" in limit "api" of tenant "g": want one of rate, burst`,
+			`12:33: limit name "_api": want 1 to 64 letters, digits, '.', '_' and '-', the first a letter or digit`,
+		},
+	},
+	{
+		name: "impossible limits of tenants",
+		text: `
+plans:
+  p: { limits: [{ name: api, rate: 5/s }] }
+tenants:
+  - { id: a, plan: p, limits: { api: { burst: 0 } } }
+  - { id: b, plan: p, limits: { api: { rate: 2M/s } } }
+  - { id: c, plan: p, limits: { api: { rate: 1/d, burst: 1M } } }
+`,
+		want: []string{
+			`5:47: limit "api" of tenant "a": bucket: impossible burst: 0 tokens admit nothing; write rate 0 to refuse everything, or a burst of 1 or more`,
+			`6:46: limit "api" of tenant "b": bucket: impossible rate: 2000000 per 1s: at most 1000000/s`,
+			`7:58: limit "api" of tenant "c": bucket: impossible burst: 1000000 tokens at 1 per 24h0m0s refill in over 100 years: at most 36500`,
+		},
+		blind: true,
+	},
+	{
 		name: "merge key",
 		text: `
 plans:

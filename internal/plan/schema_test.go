@@ -56,6 +56,7 @@ var accepted = []string{
 	`plans: { p: { mode: shadow, hold: 5s, limits: [{ name: a, rate: 1/h, mode: enforce, hold: 0ms, onError: local, initial: 1 }, { name: b, rate: 1/h, mode: off, hold: 5000ms, onError: allow }] } }`,
 	`plans: { p: { mode: off, limits: [{ name: a, rate: 1/h, hold: 4999ms, onError: deny, consistency: strict, initial: 0 }, { name: b, rate: 0/s, initial: 10000000 }, { name: c, rate: unlimited, initial: 7 }] } }`,
 	`{plans: {p: {limits: [{name: a, rate: 1/s}]}}, tenants: [{id: a, plan: p, mode: shadow}, {id: b, plan: p, mode: "off", hold: 10ms}, {id: c, plan: p, mode: enforce, hold: 0s}]}`,
+	`{plans: {p: {limits: [{name: a, rate: 1/s}]}}, tenants: [{id: a, plan: p, limits: {}}, {id: b, plan: p, limits: {a: {rate: 5k/h}, b-c.9: {burst: 1000000%}, d: {rate: unlimited, burst: 7}, e: {burst: "2k", rate: 0/s}}}]}`,
 	`plans: { p: { limits: [{ name: a, rate: 1/d, match: { method: DELETE, resource: "*" } }] } }`,
 	`plans: { p: { limits: [{ name: a, rate: 1/s, match: { resource: $connect } }, { name: b, rate: 1/s, match: { resource: "/{proxy+}~!" } }] } }`,
 	`plans: { p: { limits: [{ name: a, rate: 1/s, match: { resource: / } }, { name: b, rate: 1/s, match: { resource: /* } }] } }`,
