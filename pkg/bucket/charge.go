@@ -9,6 +9,7 @@ type Charge struct {
 	Keep   int64 // of the limit's depth, to leave untouched, ns; below 0 to overdraw it by as much
 	Ver    int64 // version of the limit, in any order that grows; 0 if it has none
 	Carry  Carry // how to bring a row of an older Ver to Limit
+	Since  int64 // when Limit came into force, ns since the Unix epoch; 0 if that is not known
 	Fold   *Fold // what else to add to TAT, or nil
 
 	// Known is the row as the caller last saw it, nil if never. It only steers
@@ -61,7 +62,7 @@ func (c Charge) Apply(r Row, found bool) (Row, Status) {
 	}
 	was, delta := r, int64(0)
 	if found && c.Rescales(r) {
-		r = Rescale{Limit: c.Limit, Ver: c.Ver, Carry: c.Carry, Now: c.Now}.on(r)
+		r = Rescale{Limit: c.Limit, Ver: c.Ver, Carry: c.Carry, Since: c.Since, Now: c.Now}.on(r)
 	}
 	if c.Fold != nil {
 		if r.Fold != c.Fold.From {

@@ -18,16 +18,16 @@ func checkMerge(t *testing.T, seed uint64, data []byte) {
 		must(t, 100, time.Second, 100), must(t, 7, time.Minute, 7),
 		must(t, 1, 24*time.Hour, 36_500), must(t, MaxPerSecond, time.Second, MaxBurst),
 	}
-	l, rows := limits[seed%4], rowsFrom(data, t0)
+	l, rows := limits[seed%4], rowsFrom(data, t0, append(limits, Unlimited(), must(t, 0, time.Second, 0)))
 	if len(rows) == 0 {
 		return
 	}
 	own, peers := rows[0], rows[1:]
-	g := Merge(l, own, peers, t0, DefaultGrace)
+	c := Rescale{Limit: l, Ver: int64(seed / 4 % 4), Carry: Carry(seed / 16 % 4), Since: t0 - int64(seed/64%3)*sec, Now: t0}
+	g := c.Merge(own, peers, DefaultGrace)
 	if g.TAT < t0 || g.TAT > t0+int64(MaxDepth) || g.Unseen < 0 || g.Skew < 0 || (g.Skew > 0) != (g.SkewRegion != "") {
 		t.Fatalf("Merge = %+v", g)
 	}
-	c := Rescale{Limit: l, Now: t0}
 	views := c.gather(nil, own, peers)
 	for _, v := range views {
 		if g.TAT < min(v.TAT, t0+int64(MaxDepth)) {
@@ -38,19 +38,20 @@ func checkMerge(t *testing.T, seed uint64, data []byte) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		again := append(slices.Clone(peers), peers[:rnd.IntN(len(peers)+1)]...)
 		rnd.Shuffle(len(again), func(i, j int) { again[i], again[j] = again[j], again[i] })
-		if h := Merge(l, own, again, t0, DefaultGrace); !reflect.DeepEqual(g, h) {
+		if h := c.Merge(own, again, DefaultGrace); !reflect.DeepEqual(g, h) {
 			t.Fatalf("in another order: %+v (%+v), was %+v (%+v)", h, h.Fold, g, g.Fold)
 		}
 	}
 	if g.Fold != nil {
-		checkFold(t, l, views[0].Row, peers, g)
+		checkFold(t, c, views[0].Row, peers, g)
 	}
 }
 
-// checkFold fails unless g.Fold brings own to g.TAT, once.
-func checkFold(t *testing.T, l Limit, own Row, peers []Row, g Global) {
+// checkFold fails unless g.Fold brings own, as it is under r, to g.TAT, once.
+func checkFold(t *testing.T, r Rescale, own Row, peers []Row, g Global) {
 	t.Helper()
-	c := Charge{Limit: Unlimited(), Now: t0, Fold: g.Fold}
+	own.Ver = r.Ver
+	c := Charge{Limit: r.Limit, Ver: r.Ver, Now: t0, Fold: g.Fold, Keep: -math.MaxInt64}
 	folded, s := c.Apply(own, true)
 	if s != Charged || folded.TAT < g.TAT {
 		t.Fatalf("after the fold: %+v, %v, want TAT %d", folded, s, g.TAT)
@@ -60,14 +61,14 @@ func checkFold(t *testing.T, l Limit, own Row, peers []Row, g Global) {
 	}
 	folded.Fold, folded.At = max(folded.Fold, own.Fold), max(folded.At, own.At)
 	peers = slices.DeleteFunc(slices.Clone(peers), func(r Row) bool { return r.Region == own.Region })
-	if h := Merge(l, folded, peers, t0, DefaultGrace); h.Fold != nil || h.Unseen != 0 || h.TAT != g.TAT {
-		t.Fatalf("after the fold: %+v, fold %+v, want nothing new at %d", h, h.Fold, g.TAT)
+	if h := r.Merge(folded, peers, DefaultGrace); h.Fold != nil || h.Unseen != 0 || h.TAT != g.TAT {
+		t.Fatalf("after the fold: %+v, fold %+v, want nothing new at %d\n%+v\nown %+v\npeers %+v\nfolded %+v", h, h.Fold, g.TAT, r, own, peers, folded)
 	}
 }
 
 // rowsFrom makes rows from bytes, with values near each other, near the ends of
 // int64, and near now.
-func rowsFrom(data []byte, now int64) []Row {
+func rowsFrom(data []byte, now int64, limits []Limit) []Row {
 	next := func() byte {
 		if len(data) == 0 {
 			return 0
@@ -98,6 +99,10 @@ func rowsFrom(data []byte, now int64) []Row {
 			r.Epochs[i] = Epoch{num(), num()}
 		}
 		r.Base = Base{num(), num()}
+		if b := next(); b >= 64 { // of another version
+			r.Limit, r.Ver = limits[int(b)%len(limits)], int64(b/64)
+			r.Prior = Prior{Burst: num(), Depth: num(), At: num(), Spent: num()}
+		}
 		for range next() % 4 {
 			if r.Seen == nil {
 				r.Seen = map[string]Seen{}

@@ -6,7 +6,19 @@ type Rescale struct {
 	Limit Limit
 	Ver   int64 // version of Limit
 	Carry Carry // what becomes of the level
-	Now   int64 // ns since the Unix epoch; one before the row's At counts as At
+	Since int64 // when Limit came into force, ns since the Unix epoch; 0 if that is not known
+	Now   int64 // ns since the Unix epoch
+}
+
+// when returns the time as of which a row is carried over that was last charged at
+// at. Since is right whoever does it and whenever: an idle row that is noticed
+// hours after the change has been refilling under the new limit, not the old one.
+// Charges after Since were still made under the old one.
+func (c *Rescale) when(at int64) int64 {
+	if 0 < c.Since && c.Since < c.Now {
+		return max(c.Since, at)
+	}
+	return max(c.Now, at)
 }
 
 // Apply is the reference semantics of a Rescale on a row that exists. It reports
@@ -20,14 +32,19 @@ func (c Rescale) Apply(r Row) (Row, bool) {
 	return c.on(r), true
 }
 
-// on returns r under the Rescale's limit. If the limit differs, the TAT is
-// computed anew and is also the Base: what others spend from then on is put on
-// top of it.
+// on returns r under the Rescale's limit. If the limit differs, TAT is computed
+// anew, and so is the Base that it grew from; where it cannot have grown to that,
+// the row is as if it had just been folded.
 func (c Rescale) on(r Row) Row {
 	c.Limit = c.Limit.stated()
-	if r.Limit.known() && r.Limit != c.Limit {
-		r.TAT = c.Carry.TAT(r.TAT, max(c.Now, r.At), r.Limit, c.Limit)
-		r.Base = Base{TAT: r.TAT, Spent: r.Spent}
+	if from := r.Limit; from.known() && from != c.Limit {
+		r.Prior = Prior{Burst: from.burst, Depth: from.full, At: c.when(r.At), Spent: r.Spent}
+		r.TAT = r.Prior.carry(r.TAT, c.Carry, from, c.Limit)
+		if replayable(c.Carry, from, c.Limit) {
+			r.Base.TAT = r.Prior.carry(r.Base.TAT, c.Carry, from, c.Limit)
+		} else {
+			r.Base = Base{TAT: r.TAT, Spent: r.Spent}
+		}
 	}
 	r.Limit, r.Ver = c.Limit, c.Ver
 	return r
@@ -37,6 +54,5 @@ func (c Rescale) on(r Row) Row {
 // Unix epoch, by the rule of Charge.Expiry. A store moves a row's expiry out with
 // it, never in.
 func (c Rescale) Expiry(r Row) int64 {
-	depth := max(c.Limit.tau, ahead(r.TAT, c.Now))
-	return expiry(c.Now, depth)
+	return expiry(c.Now, max(c.Limit.tau, ahead(r.TAT, c.Now)))
 }

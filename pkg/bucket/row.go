@@ -15,6 +15,7 @@ type Row struct {
 	Born   int64             // when the row was created
 	Ver    int64             // version of the limit TAT was computed with
 	Limit  Limit             // that limit; the zero Limit if the row does not say
+	Prior  Prior             // the limit before
 }
 
 // Seen is how much of another Region's row has been folded into a TAT.
@@ -22,6 +23,16 @@ type Seen struct {
 	Born  int64 // of the row that was folded
 	Spent int64 // of the row that was folded
 	At    int64 // of the row that was folded
+}
+
+// Prior is the limit that a row had before Limit, in as far as it matters for what
+// was spent under it and others have yet to see: all tokens up to Spent. It is zero
+// until the limit changes; Burst and Depth are zero if it had no rate.
+type Prior struct {
+	Burst int64 // tokens
+	Depth int64 // time in which Burst refilled, ns
+	At    int64 // when the limit changed
+	Spent int64 // as it was then
 }
 
 // Base is a row's TAT and Spent right after its last fold: all that Seen stands

@@ -8,9 +8,11 @@ const manyRegions = 10
 type view struct {
 	Row      // but for Born, which is the row's identity, and Epochs: see epoch
 	shift    int64
-	complete bool // its estimate contains every spend that is visible
+	carry    Carry // by which the reader's limit follows the row's Prior
+	complete bool  // its estimate contains every spend that is visible
 }
 
+// view returns r as c reads it.
 func (c *Rescale) view(r Row, own bool) view {
 	now := c.Now
 	v := view{Row: r}
@@ -26,27 +28,33 @@ func (c *Rescale) view(r Row, own bool) view {
 	if r.Base.TAT <= 0 && r.Fold != 0 { // folded before rows had a Base: nothing better is known
 		v.Base = Base{TAT: v.TAT, Spent: v.Spent}
 	}
-	if r.Limit.known() && r.Limit != c.Limit && (r.Ver != 0 || c.Ver != 0) {
-		v.rescale(c)
+	if v.Prior = (Prior{}); r.Prior.Spent > 0 {
+		v.Prior = Prior{Burst: max(0, r.Prior.Burst), Depth: max(0, r.Prior.Depth),
+			At: max(0, min(now, r.Prior.At-v.shift)), Spent: min(v.Spent, r.Prior.Spent)}
+	}
+	to := Rescale{Limit: c.Limit, Ver: v.Ver, Carry: c.Carry, Since: c.Since, Now: now}
+	if v.Ver > c.Ver { // c does not know how, or when
+		to.Carry, to.Since = Proportional, 0
+	}
+	if v.carry = to.Carry; r.Limit.known() && r.Limit != c.Limit && (r.Ver != 0 || c.Ver != 0) {
+		v.Row = to.on(v.Row)
 	}
 	return v
 }
 
-// rescale reads the row under c's limit.
-func (v *view) rescale(c *Rescale) {
-	carry := c.Carry
-	if v.Ver > c.Ver {
-		carry = Proportional
-	}
-	v.TAT = carry.TAT(v.TAT, max(c.Now, v.At), v.Limit, c.Limit)
-	v.Base = Base{TAT: v.TAT, Spent: v.Spent}
-}
+// datesKept is how many dates a row has: its epochs, the current one, when its
+// limit changed, and its At.
+const datesKept = EpochsKept + 3
 
 // dates returns when the row's tokens were spent, at the latest: by each Start
 // those up to Spent. Both are in order; the last pair is At and all tokens.
-func (v *view) dates() [EpochsKept + 2]Epoch {
+func (v *view) dates() [datesKept]Epoch {
 	// The current epoch is among the last ones too, except in an older row.
-	d := [...]Epoch{EpochsKept: v.Epoch, EpochsKept + 1: {Start: v.At, Spent: v.Spent}}
+	all := Epoch{Start: v.At, Spent: v.Spent}
+	d := [...]Epoch{EpochsKept: v.Epoch, all, all}
+	if v.Prior.Spent > 0 {
+		d[EpochsKept+1] = Epoch{Start: min(v.At, v.Prior.At), Spent: v.Prior.Spent}
+	}
 	for i, e := range v.Epochs {
 		d[i] = v.epoch(e)
 	}
@@ -83,7 +91,7 @@ func (v *view) unseen(s Seen) (n, old, since int64) {
 	return n, min(n, max(0, v.Epoch.Spent-max(0, s.Spent))), s.At
 }
 
-// gather appends the views to buf: one a Region.
+// gather appends the views to buf: one a Region, the first that of own.
 func (c *Rescale) gather(buf []view, own Row, peers []Row) []view {
 	buf = append(buf, c.view(own, true))
 	for i := range peers {

@@ -47,6 +47,16 @@ func (w wide) times(c int64) wide {
 // scale returns ceil(w*mult/div) for 0 < div < 1<<127. It saturates at
 // math.MaxInt64.
 func (w wide) scale(mult, div wide) int64 {
+	q, exact := w.ratio(mult, div)
+	if !exact && q < math.MaxInt64 {
+		q++
+	}
+	return q
+}
+
+// ratio returns floor(w*mult/div) for 0 < div < 1<<127, and whether that is all of
+// it. It saturates at math.MaxInt64.
+func (w wide) ratio(mult, div wide) (q int64, exact bool) {
 	var limbs [4]uint64 // w*mult, the lowest first
 	for i, a := range [...]uint64{w.lo, w.hi} {
 		carry := uint64(0)
@@ -61,24 +71,21 @@ func (w wide) scale(mult, div wide) int64 {
 		limbs[i+2] = carry
 	}
 	// Division by hand, bit by bit: limits change seldom.
-	q, rest := uint64(0), wide{}
+	uq, rest := uint64(0), wide{}
 	for i := len(limbs) - 1; i >= 0; i-- {
 		for b := 63; b >= 0; b-- {
 			rest = wide{rest.hi<<1 | rest.lo>>63, rest.lo<<1 | limbs[i]>>b&1}
-			if q > math.MaxInt64 {
-				return math.MaxInt64
-			}
-			q <<= 1
+			uq <<= 1
 			if !rest.less(div) {
 				rest = rest.minus(div)
-				q |= 1
+				uq |= 1
+			}
+			if uq > math.MaxInt64 {
+				return math.MaxInt64, false
 			}
 		}
 	}
-	if rest != (wide{}) {
-		q++
-	}
-	return int64(min(q, math.MaxInt64))
+	return int64(uq), rest == wide{}
 }
 
 func (w wide) less(v wide) bool {

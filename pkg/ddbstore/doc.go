@@ -22,6 +22,8 @@
 //	born   N   when the row was created, ns
 //	ver    N   version of the limit that tat was computed with
 //	lim    S   that limit: count/period/burst, the period in ns; or "unlimited"
+//	pb, pd N   the limit before: its burst, and its depth, ns; absent until it changes
+//	pa, ps N   when it changed, ns, and spent as it was then
 //	ttl    N   when the item may be removed, s: bucket.Charge.Expiry
 //
 // A charge is one conditional UpdateItem. UpdateItem can add but has neither max
@@ -227,8 +229,8 @@
 //
 // docs/cost.md has what was measured, case by case, in one Region and in three.
 //
-// A row takes about 215 bytes, its key, and 50 for every Region it has seen: with
-// a key of 40 bytes some 255 in one Region, 480 in five and 710 in ten, so that a
+// A row takes about 250 bytes, its key, and 50 for every Region it has seen: with
+// a key of 40 bytes some 290 in one Region, 520 in five and 750 in ten, so that a
 // write is one unit (TestRowFitsAUnit). One item takes 1,000 writes a second and
 // no more, failed ones included; callers charge for many requests at once and do
 // not repeat refusals.

@@ -28,6 +28,10 @@ const (
 	attrBorn       = "born"
 	attrVer        = "ver"
 	attrLimit      = "lim" // count/period/burst; absent in rows written before it was there
+	attrPriorBurst = "pb"  // absent until the limit changes
+	attrPriorDepth = "pd"
+	attrPriorAt    = "pa"
+	attrPriorSpent = "ps"
 	attrTTL        = "ttl" // seconds since the Unix epoch
 )
 
@@ -50,6 +54,10 @@ func rowOf(it item) (bucket.Row, error) {
 		Born:   d.number(attrBorn),
 		Ver:    d.number(attrVer),
 		Limit:  d.limit(attrLimit),
+		Prior: bucket.Prior{
+			Burst: d.number(attrPriorBurst), Depth: d.number(attrPriorDepth),
+			At: d.number(attrPriorAt), Spent: d.number(attrPriorSpent),
+		},
 	}
 	return r, d.err
 }

@@ -72,7 +72,7 @@ func (g generator) rescale(t *testing.T, s *ddbstore.Store, key string, l bucket
 	if g.IntN(6) == 0 {
 		l = bucket.Unlimited()
 	}
-	c := bucket.Rescale{Limit: l, Ver: g.version(r), Carry: bucket.Carry(g.IntN(4)), Now: now}
+	c := bucket.Rescale{Limit: l, Ver: g.version(r), Carry: bucket.Carry(g.IntN(4)), Since: now - g.Int64N(3)*g.pause(), Now: now}
 	want, changes := c.Apply(r)
 	out, err := s.Rescale(t.Context(), key, c)
 	if err != nil {
@@ -124,7 +124,7 @@ func (g generator) pause() int64 {
 func (g generator) charge(l bucket.Limit, now int64, r bucket.Row) bucket.Charge {
 	n := 1 + g.Int64N(max(1, l.Burst())+2)
 	inc, _ := l.Charge(n, 0)
-	c := bucket.Charge{Limit: l, Now: now, Tokens: n, Inc: inc, Ver: g.version(r), Carry: bucket.Carry(g.IntN(4))}
+	c := bucket.Charge{Limit: l, Now: now, Tokens: n, Inc: inc, Ver: g.version(r), Carry: bucket.Carry(g.IntN(4)), Since: now - g.Int64N(3)*g.pause()}
 	switch g.IntN(8) {
 	case 0, 1:
 		c.Keep = g.Int64N(int64(l.Depth()) + 1)

@@ -37,6 +37,12 @@ func (s *Store) swap(key string, was, now bucket.Row, expiry int64) *dynamodb.Up
 		w.set("bt", "nbt", num(now.Base.TAT))
 		w.set("bs", "nbs", num(now.Base.Spent))
 	}
+	if now.Prior != was.Prior {
+		w.set("pb", "npb", num(now.Prior.Burst))
+		w.set("pd", "npd", num(now.Prior.Depth))
+		w.set("pa", "npa", num(now.Prior.At))
+		w.set("ps", "nps", num(now.Prior.Spent))
+	}
 	if now.Epoch != was.Epoch {
 		slot := attrEpochs[bucket.EpochSlot(now.Epoch.Start)]
 		w.names["#s"], w.names["#c"] = slot.start, slot.spent
