@@ -3,14 +3,16 @@ package authorizer
 import (
 	"encoding/json"
 
+	"weir/internal/limiter"
 	"weir/internal/request"
 )
 
 // verdict is what is to be answered, before it has a form.
 type verdict struct {
-	allowed bool
-	over    bool // refused by a limit of the caller's own plan, and by nothing else
-	fields  fields
+	allowed  bool
+	over     bool // refused by a limit of the caller's own plan, and by nothing else
+	fields   fields
+	decision limiter.Decision // that it is made of; none if no limit was asked
 }
 
 // HTTPStyle is how an HTTP API is answered; the zero value is its safe default.

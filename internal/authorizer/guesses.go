@@ -49,7 +49,7 @@ func (h *Handler) unauthorized(ctx context.Context, now int64, req *request.Requ
 	c.Name = reasonBadCredentials
 	d := h.limiter.Decide(ctx, now, []limiter.Check{c})
 	if d.Tightest < 0 {
-		return verdict{}, ErrUnauthorized
+		return verdict{decision: d}, ErrUnauthorized
 	}
 	r := &d.Results[d.Tightest]
 	switch ip := identity.IPKey(req.IP); {
@@ -65,7 +65,7 @@ func (h *Handler) unauthorized(ctx context.Context, now int64, req *request.Requ
 		next.Wait = max(1, r.Full-h.bad.Bucket.Depth()+time.Duration(h.bad.Bucket.Time(1)))
 		h.guesses.block(ip, now, next)
 	}
-	return verdict{}, ErrUnauthorized
+	return verdict{decision: d}, ErrUnauthorized
 }
 
 func (h *Handler) blocked(now int64, req *request.Request) bool {
@@ -82,6 +82,7 @@ func (h *Handler) guessing(now int64, req *request.Request) verdict {
 	if !ok { // until a moment ago
 		r = limiter.Result{Name: reasonBadCredentials, Limit: h.bad.Bucket, Wait: 1}
 	}
+	r.FromMemory = true
 	return h.tooMany(limiter.Decision{Results: []limiter.Result{r}})
 }
 
@@ -89,7 +90,7 @@ func (h *Handler) guessing(now int64, req *request.Request) verdict {
 // nobody's, so it is never one that lets a request pass for a backend to answer.
 func (h *Handler) tooMany(d limiter.Decision) verdict {
 	shown := &plan.Limit{Name: reasonBadCredentials, Key: h.bad.Key}
-	return verdict{fields: decided(nobody, []*plan.Limit{shown}, d)}
+	return verdict{fields: decided(nobody, []*plan.Limit{shown}, d), decision: d}
 }
 
 // Bounds of what is remembered about addresses.

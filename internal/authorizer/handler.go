@@ -13,6 +13,7 @@ import (
 	"weir/internal/limiter"
 	"weir/internal/plan"
 	"weir/internal/request"
+	"weir/internal/telemetry/metric"
 )
 
 // ErrUnauthorized is the one error of a Handler. API Gateway answers 401 to this
@@ -48,6 +49,7 @@ type Options struct {
 	BadCredentials *plan.Limit   // of failed credentials, by IP; plan.DefaultBadCredentials if nil
 	Now            func() int64  // ns since the Unix epoch; the system's clock if nil
 	Log            *slog.Logger  // slog.Default() if nil
+	Observer       Observer      // told of every event; nobody if nil
 }
 
 // Handler answers authorizer events. It is safe for concurrent use.
@@ -65,6 +67,7 @@ type Handler struct {
 	notices   notices
 	now       func() int64
 	log       *slog.Logger
+	observer  Observer // nil for none
 }
 
 // New returns a Handler.
@@ -79,6 +82,7 @@ func New(d directory.Directory, l Limiter, o Options) *Handler {
 		bad:       o.BadCredentials,
 		now:       o.Now,
 		log:       o.Log,
+		observer:  o.Observer,
 	}
 	h.seer, _ = d.(seer)
 	if h.lookup <= 0 {
@@ -105,25 +109,32 @@ func (h *Handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 // Handle answers an event. The error is ErrUnauthorized or nil.
 func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer json.RawMessage, err error) {
 	var req request.Request
-	at := progress{who: nobody}
+	var v verdict
+	at, now := progress{who: nobody}, h.now()
+	ctx, span := h.begin(ctx)
 	defer func() {
 		if p := recover(); p != nil {
 			h.logPanic(p, req.ID)
-			answer, err = h.http.encode(req.Kind, at.afterPanic()), nil
+			h.failed(now, metric.Panic)
+			v = at.afterPanic()
+			answer, err = h.http.encode(req.Kind, v), nil
 		}
+		h.answered(ctx, span, now, &req, at.who, &v, err)
 	}()
 
 	req, err = parse(raw)
 	if err != nil {
 		h.log.Error("event refused: the function is attached to something other than an authorizer")
-		return h.http.encode(0, verdict{fields: refused(nobody, codeUnsupported, reasonNone, reasonUnsupported, retryNever)}), nil
+		h.failed(now, metric.Unsupported)
+		v = verdict{fields: refused(nobody, codeUnsupported, reasonNone, reasonUnsupported, retryNever)}
+		return h.http.encode(0, v), nil
 	}
 	if end, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, end.Add(-answerMargin))
 		defer cancel()
 	}
-	v, err := h.decide(ctx, h.now(), &req, &at)
+	v, err = h.decide(ctx, now, &req, &at)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +148,8 @@ type progress struct {
 	checks []limiter.Check
 }
 
-// decide returns the verdict on a request, or ErrUnauthorized. It notes in at how
+// decide returns the verdict on a request, or ErrUnauthorized with what it was
+// decided by. It notes in at how
 // far it has come.
 func (h *Handler) decide(ctx context.Context, now int64, req *request.Request, at *progress) (verdict, error) {
 	entry, err := h.identify(ctx, now, req)
@@ -147,7 +159,7 @@ func (h *Handler) decide(ctx context.Context, now int64, req *request.Request, a
 	case errors.Is(err, directory.ErrUnknown):
 		return h.unauthorized(ctx, now, req)
 	case err != nil:
-		h.logLookup(err, req.ID)
+		h.logLookup(now, err, req.ID)
 		return verdict{fields: refused(nobody, codeUnavailable, reasonNone, reasonUnavailable, retryUnavailable)}, nil
 	}
 	at.who = caller{tenant: entry.Tenant.ID, plan: entry.Plan.Name}
@@ -171,16 +183,18 @@ func (h *Handler) decide(ctx context.Context, now int64, req *request.Request, a
 	d := h.limiter.Decide(ctx, now, at.checks)
 	h.outdated(now, entry, at.checks, d)
 	h.notice(now, req.ID, at, d)
-	return verdict{allowed: d.Allowed, over: !d.Allowed, fields: decided(at.who, at.limits, d)}, nil
+	return verdict{allowed: d.Allowed, over: !d.Allowed, fields: decided(at.who, at.limits, d), decision: d}, nil
 }
 
-// logLookup logs why a caller was not identified. A plan that is missing is for
+// logLookup says why a caller was not identified. A plan that is missing is for
 // the operator to mend; of any other error only the kind is told, since the
 // directory reports its source's failures itself.
-func (h *Handler) logLookup(err error, requestID string) {
+func (h *Handler) logLookup(now int64, err error, requestID string) {
 	if missing, ok := errors.AsType[*directory.MissingPlanError](err); ok {
+		h.failed(now, metric.Contradiction)
 		h.log.Error("caller refused: the configuration contradicts itself", "requestId", requestID, "error", missing.Error())
 		return
 	}
+	h.failed(now, metric.Lookup)
 	h.log.Warn("caller not identified: the directory did not answer", "requestId", requestID, "timeout", errors.Is(err, context.DeadlineExceeded))
 }

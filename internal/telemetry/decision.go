@@ -27,9 +27,9 @@ type Decision struct {
 // Detail is what the log and the trace say of a decision beside that. The last
 // three are the client's.
 type Detail struct {
-	RequestID string
-	Scope     string        // what the tightest limit counts
-	Wait      time.Duration // what a refused client was told to wait
+	RequestID  string
+	Scope      string // what the tightest limit counts
+	RetryAfter string // seconds, as the answer says it
 
 	Method   string
 	Resource string // the template of the API, not the path

@@ -49,7 +49,7 @@ func (f *refusals) note(ctx context.Context, d *Decision, x *Detail, first bool)
 		slog.String("code", d.Reason.String()),
 		slog.String("scope", clean(x.Scope)),
 		slog.String("reason", clean(d.Limit)),
-		slog.Int64("retryAfter", int64((x.Wait+time.Second-1)/time.Second)),
+		slog.String("retryAfter", clean(x.RetryAfter)),
 		slog.String("source", d.Source.String()),
 		slog.String("method", clean(x.Method)),
 		slog.String("resource", clean(x.Resource)),

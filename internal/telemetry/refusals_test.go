@@ -36,7 +36,7 @@ func TestRefusalLine(t *testing.T) {
 	o, lines := observe(t, slog.LevelInfo, 0)
 	d := refusal(t0, "acme\x1b[2J\"\u202e\n{")
 	o.Answered(invocation("Root=1-6b0cd5a0-0123456789abcdef01234567;Parent=53995c3f42cd8ad8;Sampled=0"), nil, d, Detail{
-		RequestID: "id\nlevel=ERROR", Scope: "tenant:ip", Wait: 1500 * time.Millisecond,
+		RequestID: "id\nlevel=ERROR", Scope: "tenant:ip", RetryAfter: "2",
 		Method: "GET", Resource: "/v1/{proxy+}", IP: netip.MustParseAddr("2001:db8:1:2::3%eth0"),
 	})
 	if n := strings.Count(lines.String(), "\n"); n != 1 {
@@ -48,7 +48,7 @@ func TestRefusalLine(t *testing.T) {
 	}
 	for name, want := range map[string]any{
 		"level": "INFO", "msg": "request refused", "requestId": "id_level=ERROR", "traceId": "1-6b0cd5a0-0123456789abcdef01234567",
-		"tenant": "acme_[2J_____{", "plan": "pro", "code": "rate_limited", "scope": "tenant:ip", "reason": "api", "retryAfter": 2.0, "source": "memory",
+		"tenant": "acme_[2J_____{", "plan": "pro", "code": "rate_limited", "scope": "tenant:ip", "reason": "api", "retryAfter": "2", "source": "memory",
 		"method": "GET", "resource": "/v1/{proxy+}", "network": "2001:db8:1::/48", "omitted": 0.0,
 	} {
 		if got[name] != want {

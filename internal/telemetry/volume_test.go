@@ -72,12 +72,12 @@ func (p *process) perMillion(n int, rate, flood float64) float64 {
 		x := Detail{RequestID: "c6af9ac6-7b61-11e6-9a41-93e8deadbeef", Scope: "tenant", Method: "GET", Resource: "/v1/users/{id}/follow", IP: netip.AddrFrom4([4]byte{203, 0, 113, 7})}
 		switch chance := rng.Float64(); {
 		case rng.Float64() < flood:
-			d.Tenant, d.Plan, d.Limit, d.Reason, x.Wait = "flooder", "free", "api", RateLimited, time.Second
+			d.Tenant, d.Plan, d.Limit, d.Reason, x.RetryAfter = "flooder", "free", "api", RateLimited, "1"
 			if chance < 0.01 {
 				d.Source = Store
 			}
 		case chance < 0.01:
-			d.Reason, x.Wait = RateLimited, time.Second
+			d.Reason, x.RetryAfter = RateLimited, "1"
 		case chance < 0.03:
 			d.Source = Store
 		}
