@@ -32,7 +32,7 @@ and operates a deployment: its plans, tenants and keys.`,
 		return fmt.Errorf("%w; `%s --help` lists the flags", err, cmd.CommandPath())
 	})
 	root.AddCommand(newDev(), newDemo(), newSim(), newVersion())
-	root.AddCommand(newPlan(), newTenant(), newKey(), newExplain(), newUsage(), newHome())
+	root.AddCommand(newPlan(), newTenant(), newKey(), newExplain(), newUsage(), newHome(), newDoctor())
 	return root
 }
 

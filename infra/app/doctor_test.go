@@ -53,7 +53,7 @@ func TestDoctorSees(t *testing.T) {
 		{"environment", "eu-west-1", "AWS::Lambda::Function", "weir-authorizer", func(p map[string]any) { env(p)["WEIR_BUCKETS_TABLE"] = "" }},
 		{"regions", "eu-west-1", "AWS::Lambda::Function", "weir-authorizer", func(p map[string]any) { env(p)["WEIR_REGIONS"] = "eu-west-1" }},
 		{"permissions", "eu-central-1", "AWS::IAM::Policy", "ChargeBuckets", func(p map[string]any) { document(p)["Statement"] = []any{} }},
-		{"permissions", "eu-central-1", "AWS::IAM::Policy", "ReadAndKeepState", func(p map[string]any) { document(p)["Statement"] = []any{} }},
+		{"permissions", "eu-central-1", "AWS::IAM::Policy", "RescaleBuckets", func(p map[string]any) { document(p)["Statement"] = []any{} }},
 		{"source-missing", "eu-west-1", "AWS::Lambda::EventSourceMapping", "", func(p map[string]any) { p["FunctionName"] = "another" }},
 		{"source-wildcard", "eu-west-1", "AWS::Lambda::EventSourceMapping", "", func(p map[string]any) {
 			p["EventSourceArn"] = "arn:aws:dynamodb:eu-west-1:123456789012:table/weir-config/stream/*"

@@ -49,7 +49,7 @@ func TestSource(t *testing.T) {
 		m := s.the(t, "AWS::Lambda::EventSourceMapping", "StartingPosition", "TRIM_HORIZON")
 		m.expect(t,
 			"BisectBatchOnFunctionError", true, "FunctionResponseTypes", []any{"ReportBatchItemFailures"},
-			"FilterCriteria.Filters", []any{map[string]any{"Pattern": `{"dynamodb":{"Keys":{"sk":{"S":["CURRENT"]}}}}`}})
+			"FilterCriteria.Filters", []any{map[string]any{"Pattern": `{"dynamodb":{"Keys":{"pk":{"S":[{"prefix":"PLAN#"},{"prefix":"TENANT#"},{"prefix":"CRED#"},{"prefix":"HEARTBEAT#"}]},"sk":{"S":["CURRENT"]}}}}`}})
 		arn, _ := m.at("EventSourceArn.Fn::GetAtt").([]any)
 		if len(arn) != 2 || arn[1] != "Table.LatestStreamArn" {
 			t.Fatalf("%s: event source %v", region, m.at("EventSourceArn"))

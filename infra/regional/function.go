@@ -20,6 +20,10 @@ type function struct {
 	config.Function
 	environment map[string]string
 	statements  []awsiam.PolicyStatement
+
+	// Called by events that nobody waits for. A run that failed is made up for by
+	// the next, so it is not tried again.
+	asynchronous bool
 }
 
 // add adds a function with a role and a log group of its own.
@@ -65,6 +69,9 @@ func (s region) add(f function) awslambda.Function {
 	}
 	if n := f.Concurrency.Reserved; n > 0 {
 		p.ReservedConcurrentExecutions = jsii.Number(n)
+	}
+	if f.asynchronous {
+		p.RetryAttempts, p.MaxEventAge = jsii.Number(0), awscdk.Duration_Minutes(jsii.Number(1))
 	}
 	return awslambda.NewFunction(s.Stack, jsii.String(f.id+"Function"), p)
 }

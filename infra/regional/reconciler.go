@@ -1,7 +1,6 @@
 package regional
 
 import (
-	"encoding/json"
 	"maps"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -15,9 +14,9 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// streamFilter lets changes of current configuration through: not their history,
-// nor the lists, nor what reconcilers keep for themselves.
-var streamFilter = map[string]any{"dynamodb": map[string]any{"Keys": map[string]any{"sk": map[string]any{"S": []string{"CURRENT"}}}}}
+// streamFilter lets through what holds now, and other Regions' heartbeats: not
+// history, lists, or what reconcilers keep for themselves.
+const streamFilter = `{"dynamodb":{"Keys":{"pk":{"S":[{"prefix":"PLAN#"},{"prefix":"TENANT#"},{"prefix":"CRED#"},{"prefix":"HEARTBEAT#"}]},"sk":{"S":["CURRENT"]}}}}`
 
 // reconciler adds the function that keeps rows in step with the configuration, and
 // what calls it: the stream of this Region's config table, and the clock.
@@ -29,8 +28,11 @@ func (s region) reconciler() {
 		Function:    s.Reconciler,
 		environment: map[string]string{"WEIR_PARALLEL": "16"},
 		statements: []awsiam.PolicyStatement{
-			allow("RescaleBuckets", []string{"dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"}, buckets),
-			allow("ReadAndKeepState", []string{"dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem"}, configuration),
+			allow("RescaleBuckets", []string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, buckets),
+			allow("ReadPlansTenantsAndCredentials", []string{"dynamodb:GetItem", "dynamodb:Query"}, configuration),
+			onKeys(allow("SaveProgressHeartbeatsAndUsage", []string{"dynamodb:PutItem"}, configuration), "JOB#*", "HEARTBEAT#*", "USAGE#*"),
+			onKeys(allow("AdvanceRolloutsAndCloseCredentials", []string{"dynamodb:PutItem", "dynamodb:ConditionCheckItem"}, configuration),
+				"PLAN#*", "PLANS", "CRED#*", "TENANT#*", "CHANGES", "META"),
 			// An alarm that pauses a rollout is named in the plan, by whoever writes it.
 			allow("ReadAlarmsOfRollouts", []string{"cloudwatch:DescribeAlarms"}, s.here("cloudwatch", "alarm:*")),
 		},
@@ -38,8 +40,9 @@ func (s region) reconciler() {
 	maps.Copy(f.environment, s.tables())
 	if s.Strict != nil {
 		f.statements = append(f.statements, allow("RescaleAndSweepStrictBuckets",
-			[]string{"dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem", "dynamodb:Scan", "dynamodb:DeleteItem"}, s.TableARN(s.Region.Name, s.StrictTable())))
+			[]string{"dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:Scan", "dynamodb:DeleteItem"}, s.TableARN(s.Region.Name, s.StrictTable())))
 	}
+	f.asynchronous = true
 	fn := s.add(f)
 	s.source(fn, s.failures())
 	awsevents.NewRule(s.Stack, jsii.String("Schedule"), &awsevents.RuleProps{
@@ -47,9 +50,8 @@ func (s region) reconciler() {
 		Description: jsii.String("Heartbeat, drift, usage, credentials that expire."),
 		Schedule:    awsevents.Schedule_Rate(awscdk.Duration_Minutes(jsii.Number(1))),
 		Targets: &[]awsevents.IRuleTarget{awseventstargets.NewLambdaFunction(fn, &awseventstargets.LambdaFunctionProps{
-			Event: awsevents.RuleTargetInput_FromObject(map[string]string{"source": "weir.schedule"}),
-			// The next minute comes anyway.
-			RetryAttempts: jsii.Number(0),
+			Event:         awsevents.RuleTargetInput_FromObject(map[string]string{"source": "weir.schedule"}),
+			RetryAttempts: jsii.Number(0), // the next minute comes anyway
 			MaxEventAge:   awscdk.Duration_Minutes(jsii.Number(1)),
 		})},
 	})
@@ -101,28 +103,34 @@ func (s region) source(fn awslambda.Function, failures awssqs.Queue) {
 		Resources: &[]*string{stream},
 	}))
 	fn.Role().AddToPrincipalPolicy(allow("ListStreams", []string{"dynamodb:ListStreams"}, "*")) // knows no resources
-	failures.GrantSendMessages(fn)
+	fn.Role().AddToPrincipalPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Sid:       jsii.String("HandOverWhatFailed"),
+		Actions:   jsii.Strings("sqs:SendMessage"),
+		Resources: &[]*string{failures.QueueArn()},
+	}))
 
-	filter, err := json.Marshal(streamFilter)
-	if err != nil {
-		panic(err) // a literal
-	}
 	m := awslambda.NewCfnEventSourceMapping(s.Stack, jsii.String("ConfigChanges"), &awslambda.CfnEventSourceMappingProps{
 		EventSourceArn:   stream,
 		FunctionName:     fn.FunctionName(),
 		StartingPosition: jsii.String("TRIM_HORIZON"), // what changed while it was being deployed counts too
 		FilterCriteria: &awslambda.CfnEventSourceMapping_FilterCriteriaProperty{
-			Filters: &[]any{&awslambda.CfnEventSourceMapping_FilterProperty{Pattern: jsii.String(string(filter))}},
+			Filters: &[]any{&awslambda.CfnEventSourceMapping_FilterProperty{Pattern: jsii.String(streamFilter)}},
 		},
 		BatchSize:                  jsii.Number(100),
 		BisectBatchOnFunctionError: jsii.Bool(true),
 		FunctionResponseTypes:      jsii.Strings("ReportBatchItemFailures"),
-		MaximumRetryAttempts:       jsii.Number(10),
-		MaximumRecordAgeInSeconds:  jsii.Number(6 * 60 * 60),
-		ParallelizationFactor:      jsii.Number(2),
+		// A record that fails holds up its shard for so long. After an hour the round over all tenants has made up for it.
+		MaximumRetryAttempts:      jsii.Number(5),
+		MaximumRecordAgeInSeconds: jsii.Number(60 * 60),
 		DestinationConfig: &awslambda.CfnEventSourceMapping_DestinationConfigProperty{
 			OnFailure: &awslambda.CfnEventSourceMapping_OnFailureProperty{Destination: failures.QueueArn()},
 		},
 	})
 	m.Node().AddDependency(fn.Role()) // with its policy: Lambda tries to read the stream at once
+}
+
+// onKeys limits a statement to items whose partition keys have these forms.
+func onKeys(statement awsiam.PolicyStatement, forms ...string) awsiam.PolicyStatement {
+	statement.AddCondition(jsii.String("ForAllValues:StringLike"), map[string]any{"dynamodb:LeadingKeys": forms})
+	return statement
 }

@@ -37,9 +37,9 @@ var needs = map[string][]need{
 		{actions: []string{"dynamodb:UpdateItem"}, variable: "WEIR_STRICT_TABLE"},
 	},
 	"reconciler": {
-		{actions: []string{"dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"}, variable: "WEIR_BUCKETS_TABLE"},
-		{actions: []string{"dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem"}, variable: "WEIR_CONFIG_TABLE"},
-		{actions: []string{"dynamodb:UpdateItem", "dynamodb:Query", "dynamodb:Scan", "dynamodb:DeleteItem"}, variable: "WEIR_STRICT_TABLE"},
+		{actions: []string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, variable: "WEIR_BUCKETS_TABLE"},
+		{actions: []string{"dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:ConditionCheckItem"}, variable: "WEIR_CONFIG_TABLE"},
+		{actions: []string{"dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:Scan", "dynamodb:DeleteItem"}, variable: "WEIR_STRICT_TABLE"},
 	},
 }
 
