@@ -34,6 +34,7 @@ type cached[V any] struct {
 	span
 	stale  bool    // the last load failed
 	waited int64   // the last load that was given all of a request's time, or succeeded
+	used   int64   // when it was served last
 	wanted edition // what the source is known to have
 }
 
@@ -89,6 +90,7 @@ func (c *cache[K, V]) get(ctx context.Context, now int64, k K) (v V, stale bool,
 		old := c.found.get(k)
 		if old != nil && (c.fresh(old.span, now) || c.policy.pauses(now)) {
 			v, stale = old.value, old.stale || !c.fresh(old.span, now)
+			old.used = now
 			c.mu.Unlock()
 			return v, stale, nil
 		}
@@ -168,8 +170,7 @@ func (c *cache[K, V]) settle(now int64, k K, f *flight[V], hasty bool) {
 		if f.wanted.behind(v.wanted) && c.has(v.value).behind(v.wanted) { // it changed meanwhile
 			v.expire(now, 0, true)
 		}
-		c.missing.remove(k)
-		c.found.put(k, v)
+		c.replace(k, &v)
 	case errors.Is(f.err, ErrNotFound):
 		c.policy.succeeded()
 		m := absence{span: c.policy.span(now, c.policy.missingTTL), wanted: c.wanted(k)}
@@ -184,9 +185,22 @@ func (c *cache[K, V]) settle(now int64, k K, f *flight[V], hasty bool) {
 			if !hasty {
 				old.waited = now
 			}
+			old.used = now
 			f.value, f.stale, f.err = old.value, true, nil
 		}
 	}
+}
+
+// replace puts v in the place of what was known of k, and says how long that was
+// served on after it had been changed; c.mu is held.
+func (c *cache[K, V]) replace(k K, v *cached[V]) {
+	if old := c.found.peek(k); old != nil {
+		if is := c.has(v.value); is.stamp > 0 && c.has(old.value).behind(is) && c.policy.replaced != nil {
+			c.policy.replaced(time.Duration(max(0, old.used-is.stamp)))
+		}
+	}
+	c.missing.remove(k)
+	c.found.put(k, *v)
 }
 
 // holds reports whether c has a value of k for which ok is true, however old. It

@@ -111,6 +111,16 @@ func (c *Cached) Seen(now int64, tenant, name string, ver int64) {
 	}
 }
 
+// Age returns how long ago, by now, the Feed was last looked at with success; false
+// without a Feed and before the first request.
+func (c *Cached) Age(now int64) (time.Duration, bool) {
+	if c.feed == nil {
+		return 0, false
+	}
+	seen := c.feed.seen.Load()
+	return time.Duration(max(0, now-seen)), seen != 0
+}
+
 func (c *Cached) follow(ctx context.Context, now int64) {
 	if c.feed != nil {
 		c.feed.follow(ctx, now)

@@ -24,6 +24,10 @@ type Options struct {
 	MaxEntries int           // credentials, and as many tenants; 10,000 if 0
 	MaxMissing int           // as many that do not exist; 10,000 if 0
 
+	// Replaced, if not nil, is told when something newer takes the place of what was
+	// known: how long that was still served after the change. It must not block.
+	Replaced func(late time.Duration)
+
 	Log  *slog.Logger   // where failed loads are reported; slog.Default() if nil
 	Rand func() float64 // in [0, 1); math/rand if nil
 }
@@ -39,6 +43,7 @@ type policy struct {
 	ttl, missingTTL, retry, refresh, patience time.Duration
 	maxMissing                                int
 	rand                                      func() float64
+	replaced                                  func(late time.Duration) // nil for nobody
 	log                                       *slog.Logger
 
 	mu         sync.Mutex
@@ -56,6 +61,7 @@ func newPolicy(o Options) *policy {
 		patience:   orDefault(o.Patience, 10*time.Minute),
 		maxMissing: orDefault(o.MaxMissing, 10_000),
 		rand:       o.Rand,
+		replaced:   o.Replaced,
 		log:        o.Log,
 	}
 	if p.rand == nil {
