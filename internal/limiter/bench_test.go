@@ -92,13 +92,13 @@ func weirOf(b *testing.B, names []string, outcome string) func(*worker, int, int
 	}
 	for _, name := range names {
 		for range 2 {
-			l.Decide(ctx, start, []limiter.Check{{Name: "api", Key: name, Limit: limit, Cost: prime}})
+			l.Decide(ctx, start, []limiter.Check{{Name: "api", Key: name, Limit: limit, Cost: prime, Ver: 1}})
 		}
 	}
 	return func(w *worker, key int, now int64) bool {
 		w.checks[0].Name, w.checks[0].Key = "api", names[key]
 		if w.checks[0].Cost == 0 {
-			w.checks[0].Limit, w.checks[0].Cost = limit, 1
+			w.checks[0].Limit, w.checks[0].Cost, w.checks[0].Ver = limit, 1, 1
 		}
 		if outcome == "refuse" {
 			now = start + 1 // what is remembered is asked again after a second

@@ -28,22 +28,31 @@ type entry struct {
 	known       bool  // row has been read or written
 	strict      bool  // the bucket is in the strict store
 	temp        bool  // not in the table: gone after this request, so nothing can be counted in it
+	mixed       bool  // some of the lease was charged under another limit
+	follows     bool  // the limit is known from the row alone; see follow
+	gone        bool  // the table has it no longer
+	carry       int8  // a bucket.Carry: see Check
 	credit      int64 // tokens charged and not yet spent: the lease
 	creditUntil int64
 	denyUntil   int64 // refusal memory
-	tat         int64 // of the whole bucket as last computed
-	left        int64 // tokens in the bucket of that tat at leftAt; see remaining
-	leftAt      int64
-	leftOf      int64 // the tat it was computed from
+	tat         int64 // of the whole bucket as last computed, under limit
+	left        int64 // whole tokens in the bucket at leftAt; see leftFor
+	leftAt      int64 // 0 if it must be counted anew
 	ripe        int64 // when the last token of the lease is there; see ripeIn
-	ver         int64
 	demand      demand
-	limit       bucket.Limit // the limit the rest was computed with
+
+	// What is in force: the newest that a check or this Region's row has said.
+	limit  *bucket.Limit // see intern
+	ver    int64
+	newest int64 // version of any Region's row; ver or newer
+	most   int64 // a request may cost; -1 if the limit admits nothing or everything
+	since  int64 // see Check
 
 	row   bucket.Row // this Region's row as last seen
 	peers *peers     // the other Regions' rows; nil if never read
 	ahead int64      // how much of tat is expected and not visible yet
 	paid  int64      // remainder of Limit.Charge
+	odd   int64      // ns charged for the lease beyond its tokens; see exchange
 
 	wonAt     int64 // when tokens were charged last
 	gap       int64 // between such charges, averaged, ns
@@ -55,19 +64,33 @@ type entry struct {
 	wasted  int64     // write units spent on refusals
 }
 
+// noLimit is that of a bucket that no check has named yet.
+var noLimit = &bucket.Limit{}
+
+// newEntry returns the entry of a bucket of which tat is remembered from the last
+// one that was dropped, 0 if nothing is.
+func newEntry(tat int64) *entry { return &entry{tat: tat, limit: noLimit} }
+
+// level sets the TAT that the bucket is known to have under the limit in force;
+// e.mu is held.
+func (e *entry) level(tat int64) { e.tat, e.leftAt = tat, 0 }
+
 // local decides c from memory alone. Its Result is complete unless the verdict
 // is ask.
 func (l *Limiter) local(now int64, c *Check, r *Result, most int64) verdict {
-	r.Name, r.Limit, r.FromMemory, r.Mode = c.Name, c.Limit, true, c.Mode
-	switch {
-	case c.Mode == Off || c.Limit.IsUnlimited():
+	r.Name, r.FromMemory, r.Mode = c.Name, true, c.Mode
+	if c.Mode == Off {
+		r.Limit, r.Ver = c.Limit, c.Ver
 		r.Allowed, r.Remaining = true, c.Limit.Remaining(0, now)
 		return allow
-	case c.Limit.IsZero() || c.Cost > c.Limit.Burst():
-		r.Wait = bucket.Never
-		return refuse
 	}
-	e := l.table.lock(c.Key, now)
+	e := l.table.lockKnown(c.Key)
+	if e == nil {
+		if c.fixed() { // nothing need be kept in mind
+			return r.answer(c.Limit, c.Ver)
+		}
+		e = l.table.lock(c.Key, now)
+	}
 	e.demand.add(now, c.Cost)
 	v := e.local(now, c, r, most)
 	e.mu.Unlock()
@@ -76,10 +99,19 @@ func (l *Limiter) local(now int64, c *Check, r *Result, most int64) verdict {
 
 // local fills r from what is known; e.mu is held.
 func (e *entry) local(now int64, c *Check, r *Result, most int64) verdict {
-	e.adopt(c)
+	// Of one version there is one limit; should that be wrong, settle finds out.
+	if e.ver != c.Ver || e.follows || c.Ver == 0 && *e.limit != c.Limit {
+		if e.ver == 0 && c.Ver == 0 && c.fixed() {
+			return r.answer(c.Limit, 0)
+		}
+		e.adopt(now, c)
+	}
+	if e.fixed(c.Cost) {
+		return r.answer(*e.limit, e.newest)
+	}
 	if c.Cost == 0 { // takes nothing, so nothing need be written
 		e.describe(now, c, r, true)
-		if w := c.Limit.Wait(e.tat, now, 0); w > 0 {
+		if w := e.limit.Wait(e.tat, now, 0); w > 0 {
 			r.Allowed, r.Wait = false, w
 			return refuse
 		}
@@ -87,7 +119,7 @@ func (e *entry) local(now int64, c *Check, r *Result, most int64) verdict {
 	}
 	reach := patienceOf(c, most)
 	if e.credit >= c.Cost && now < e.creditUntil {
-		if held := e.ripeIn(now, c.Limit, c.Cost); held <= reach {
+		if held := e.ripeIn(now, c.Cost); held <= reach {
 			e.credit -= c.Cost
 			e.describe(now, c, r, true)
 			r.Hold = time.Duration(held)
@@ -105,30 +137,23 @@ func (e *entry) local(now int64, c *Check, r *Result, most int64) verdict {
 		r.Remaining -= e.first
 		return allow
 	}
+	r.Limit, r.Ver = *e.limit, e.newest
 	return ask
 }
 
-// adopt forgets what was computed under another limit; e.mu is held. A limit that
-// was cut does not let tokens be spent that were charged at the old price.
-func (e *entry) adopt(c *Check) {
-	if e.ver == c.Ver && e.limit == c.Limit {
-		return
-	}
-	if c.Limit.Burst() < e.limit.Burst() || c.Limit.Time(1) > e.limit.Time(1) {
-		e.credit = 0
-	}
-	e.limit, e.ver, e.leftAt = c.Limit, c.Ver, 0
-	e.paid, e.denyUntil, e.offline = 0, 0, 0
-}
-
-// describe fills r from the level last known; e.mu is held.
+// describe fills r from the level last known, for a limit that is not fixed; e.mu
+// is held.
 func (e *entry) describe(now int64, c *Check, r *Result, allowed bool) {
+	r.Limit, r.Ver = *e.limit, e.newest
 	r.Allowed = allowed
-	r.Remaining = min(c.Limit.Burst(), e.remaining(now, c.Limit)+e.ripeBy(now, c.Limit))
-	r.Full = c.Limit.Full(e.tat, now)
+	if now < e.leftAt || now-e.leftAt >= leftFor {
+		e.left, e.leftAt = e.limit.Remaining(e.tat, now), now
+	}
+	r.Remaining = min(e.most, e.left+e.ripeBy(now))
+	r.Full = time.Duration(max(0, e.tat-now))
 	r.Wait = 0
 	if !allowed {
-		r.Wait = c.Limit.Wait(e.tat, now, c.Cost)
+		r.Wait = e.limit.Wait(e.tat, now, c.Cost)
 	}
 }
 
@@ -136,18 +161,13 @@ func (e *entry) describe(now int64, c *Check, r *Result, allowed bool) {
 // good part of a decision from memory.
 const leftFor = int64(time.Millisecond)
 
-// remaining returns the whole tokens in the bucket, as of at most leftFor ago;
-// e.mu is held.
-func (e *entry) remaining(now int64, l bucket.Limit) int64 {
-	if e.leftOf != e.tat || now < e.leftAt || now-e.leftAt >= leftFor {
-		e.left, e.leftAt, e.leftOf = l.Remaining(e.tat, now), now, e.tat
-	}
-	return e.left
-}
-
 // handBack puts tokens of a refused request back into the process's lease; e.mu
 // is held.
 func (e *entry) handBack(now int64, c *Check, r *Result) {
+	e.adopt(now, c)
 	e.lend(now, c.Cost, 2*horizonTight)
-	e.describe(now, c, r, true)
+	e.mixed = e.mixed || r.Ver != e.newest
+	if !e.fixed(c.Cost) {
+		e.describe(now, c, r, true)
+	}
 }

@@ -3,8 +3,6 @@ package limiter
 import (
 	"context"
 	"time"
-
-	"weir/pkg/bucket"
 )
 
 // holdMargin is kept free between the end of a hold and the caller's deadline.
@@ -50,20 +48,28 @@ func sleep(ctx context.Context, d time.Duration) error {
 // Tokens of a lease were there when they were charged, unless requests may be
 // held: then they may come from the future, and ripen one after the other, the
 // last at ripe. e.mu is held.
-func (e *entry) ripeIn(now int64, l bucket.Limit, n int64) int64 {
+func (e *entry) ripeIn(now, n int64) int64 {
 	if e.ripe <= now {
 		return 0
 	}
-	return max(0, e.ripe-l.Time(e.credit-n)-now)
+	return e.unripe(now, n)
+}
+
+func (e *entry) unripe(now, n int64) int64 {
+	return max(0, e.ripe-e.limit.Time(e.credit-n)-now)
 }
 
 // ripeBy returns the tokens of the lease that may be spent at now without a hold.
-func (e *entry) ripeBy(now int64, l bucket.Limit) int64 {
+func (e *entry) ripeBy(now int64) int64 {
 	n := e.spendable(now)
-	if n == 0 || e.ripe <= now {
+	if e.ripe <= now {
 		return n
 	}
-	return max(0, n-l.Level(e.ripe, now))
+	return e.ripeOf(now, n)
+}
+
+func (e *entry) ripeOf(now, n int64) int64 {
+	return max(0, n-e.limit.Level(e.ripe, now))
 }
 
 // patienceOf returns how far into the future a request may reach for its token.

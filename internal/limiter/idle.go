@@ -20,11 +20,7 @@ func (e *entry) dormant(now int64) bool {
 func (e *entry) quiet(now int64) bool { return now/demandSlot-e.demand.slot > quietSlots }
 
 // owes reports whether requests passed that no store knows of, and that the bucket
-// would not have refilled since.
+// would not have refilled since. At rate 0 they cannot be charged.
 func (e *entry) owes(now int64) bool {
-	return e.offline > now || now-e.demand.slot*demandSlot < e.limit.Time(e.first)
+	return e.offline > now || !e.limit.IsZero() && now-e.demand.slot*demandSlot < e.limit.Time(e.first)
 }
-
-// recall tells a new entry what the tat was when the last one of its bucket was
-// dropped.
-func (e *entry) recall(tat int64) { e.tat = tat }

@@ -74,7 +74,8 @@ func horizon(l bucket.Limit, left int64) int64 {
 
 // leaseSize returns how many tokens to charge at once for requests that need
 // need, with left tokens in the bucket, and for how long they may be spent.
-func (e *entry) leaseSize(now int64, l bucket.Limit, need, left int64) (tokens, life int64) {
+func (e *entry) leaseSize(now, need, left int64) (tokens, life int64) {
+	l := *e.limit
 	h := horizon(l, left)
 	if e.scarce(now) { // who wins seldom takes more at a time, so that fewer try
 		h = max(h, min(e.gap, scarceFor))
@@ -87,7 +88,10 @@ func (e *entry) leaseSize(now int64, l bucket.Limit, need, left int64) (tokens, 
 // What an expired lease still held is forfeited, never mixed with fresh tokens.
 func (e *entry) lend(now, n, life int64) {
 	if now >= e.creditUntil {
-		e.credit = 0
+		e.credit, e.odd = 0, 0
+	}
+	if e.credit == 0 {
+		e.mixed = false
 	}
 	if n > 0 {
 		e.credit += n
@@ -132,7 +136,7 @@ func (l *Limiter) refuse(now int64, e *entry, c *Check, r *Result, asked, reach 
 	if asked > c.Cost {
 		pause = max(pause, int64((0.5+l.rand())*float64(max(horizonTight, e.gap/2))))
 		if e.peers == nil { // elsewhere more may come free than what refills
-			pause = max(pause, int64(c.Limit.Wait(e.tat, now, asked))-reach)
+			pause = max(pause, int64(e.limit.Wait(e.tat, now, asked))-reach)
 		}
 	}
 	e.denyUntil, e.refusedAt = now+min(pause, probeAfter), now

@@ -22,10 +22,15 @@ type Check struct {
 	Name  string // of the limit, e.g. "api"
 	Key   string // of the bucket
 	Limit bucket.Limit
-	Cost  int64        // tokens, >= 0
-	Ver   int64        // of the limit: the larger is the newer; 0 for none
-	Since int64        // when Ver came into force, ns since the Unix epoch; 0 if not known
-	Carry bucket.Carry // what it makes of the level of a bucket at an older Ver
+	Cost  int64 // tokens, >= 0
+
+	// Ver is the version of Limit. Of two the larger is the newer, and what is in
+	// force is the newest that a Check or the bucket's row has said: an older Check
+	// is decided by that too. It is 0 for a limit whose bucket tenants of different
+	// plans share: then each Check is decided by its own Limit.
+	Ver   int64
+	Carry bucket.Carry // what becomes of the level that the bucket had under an older version
+	Since int64        // when Limit came into force, ns since the Unix epoch; 0 if not known
 
 	Consistency Consistency
 	Share       bool          // while other Regions cannot be heard, admit only this Region's share
@@ -65,8 +70,8 @@ const (
 // Result is what one Check came to.
 type Result struct {
 	Name       string
-	Limit      bucket.Limit // by which it was decided
-	Ver        int64        // of that; above the Check's if the row, or another Region's, is newer
+	Limit      bucket.Limit // that decided: the Check's, or that of a newer version
+	Ver        int64        // newest that is known; above Check.Ver, the plan should be read again
 	Allowed    bool
 	FromMemory bool          // decided without the store
 	Unknown    bool          // the store could not tell; Remaining is -1
@@ -216,7 +221,7 @@ func (l *Limiter) DecideInto(ctx context.Context, now int64, checks []Check, buf
 func (l *Limiter) handBack(now int64, checks []Check, results []Result) {
 	for i := range results {
 		c, r := &checks[i], &results[i]
-		if r.Allowed && !r.Unknown && c.Cost > 0 && c.Mode != Off && !c.Limit.IsUnlimited() {
+		if r.Allowed && !r.Unknown && c.Cost > 0 && c.Mode != Off && !r.Limit.IsUnlimited() {
 			e := l.table.lock(c.Key, now)
 			e.handBack(now, c, r)
 			e.mu.Unlock()

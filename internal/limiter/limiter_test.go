@@ -165,19 +165,6 @@ func TestNewLimitForgetsRefusals(t *testing.T) {
 	}
 }
 
-// A cut limit is used at once too: tokens in hand were charged at the old price.
-func TestCutLimitForgetsTheLease(t *testing.T) {
-	mem := memstore.New("r")
-	l := limiter.New(mem, limiter.Options{Timeout: time.Minute})
-	c := check("api", mustLimit(t, 1000, time.Second, 1000), 1)
-	now := start + second
-	drive([]*limiter.Limiter{l}, start, now, ms, c) // a lease is in hand
-	c.Limit, c.Ver = mustLimit(t, 10, time.Second, 10), 2
-	if n := drive([]*limiter.Limiter{l}, now, now+100, 1, c); n > 10 {
-		t.Errorf("%d admitted at once by a limit of 10/s", n)
-	}
-}
-
 // 64 clients of one limiter and a cold bucket: exactly the burst passes, and the
 // clients share store calls.
 func TestConcurrentClientsShareCalls(t *testing.T) {

@@ -11,6 +11,12 @@ func (l *Limiter) unknown(now int64, e *entry, c *Check, r *Result) {
 
 // unknownLocked is unknown with e.mu held.
 func (l *Limiter) unknownLocked(now int64, e *entry, c *Check, r *Result) {
+	e.adopt(now, c)
+	if e.fixed(c.Cost) { // then nobody need be asked
+		r.answer(*e.limit, e.newest)
+		return
+	}
+	r.Limit, r.Ver = *e.limit, e.newest
 	r.Unknown, r.FromMemory, r.Remaining, r.Full, r.Hold = true, false, -1, 0, 0
 	switch c.OnError {
 	case Admit:
@@ -33,8 +39,8 @@ func (l *Limiter) unknownLocked(now int64, e *entry, c *Check, r *Result) {
 // little; e.mu is held. A part may be less than one request: then one passes as
 // often as the part's rate says.
 func (e *entry) countOffline(now int64, c *Check, processes int64) time.Duration {
-	inc := c.Limit.Time(c.Cost * processes)
-	depth := max(int64(c.Limit.Depth()), inc)
+	inc := e.limit.Time(c.Cost * processes)
+	depth := max(int64(e.limit.Depth()), inc)
 	tat := max(e.offline, now) + inc
 	if wait := tat - depth - now; wait > 0 {
 		return time.Duration(wait)

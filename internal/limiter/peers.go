@@ -94,8 +94,10 @@ func (e *entry) learn(now int64, region string, rows []bucket.Row) {
 		switch {
 		case row.Region != region:
 			p.rows = append(p.rows, row)
+			e.notice(row)
 		case !e.known || newer(row, e.row):
 			e.row, e.known = row, true
+			e.follow(now, row)
 		}
 	}
 	p.pace.note(now, e.row, p.rows)

@@ -13,15 +13,24 @@ const (
 	// Its name is no limit's: those have no tilde.
 	PresenceKey = "~presence"
 
+	// IdleKey is the bucket whose rows say, about once a minute, that a Region is
+	// alive although it has no requests. The reconciler charges it, and only if its
+	// Region has not said so under PresenceKey.
+	IdleKey = "~idle"
+
+	// idleFor is for how long a row of IdleKey counts.
+	idleFor = 90 * int64(time.Second)
+
 	// presenceEvery is how often a Region says so, while it has requests for
 	// limits that depend on it.
 	presenceEvery = int64(time.Second)
 )
 
 // presence is which Regions can be heard: those whose row of PresenceKey is
-// younger than the limiter's grace. A Region that has nothing to say for that
-// long is counted as cut off, and if it is only idle no harm is done: what the
-// others then keep from it is less than it may take.
+// younger than the limiter's grace, and those that have said since then, under
+// IdleKey, that they are only idle. A Region that is cut off while it is busy says
+// neither, and is missed within grace. One that is cut off while it is idle is not
+// missed for up to idleFor; until it has requests it admits nothing.
 type presence struct {
 	mu    sync.Mutex
 	limit bucket.Limit // wide enough for any number of processes
@@ -64,6 +73,9 @@ func (l *Limiter) heard(ctx context.Context, now int64) int {
 			alive++
 		}
 	}
+	if alive < l.regions {
+		alive += l.idle(ctx, now, rows)
+	}
 	if now-said >= presenceEvery {
 		inc, _ := p.limit.Charge(1, 0)
 		// A failure is another process's success, or is seen on the request itself.
@@ -73,6 +85,28 @@ func (l *Limiter) heard(ctx context.Context, now int64) int {
 	p.alive = alive
 	p.mu.Unlock()
 	return alive
+}
+
+// idle returns how many Regions are only idle, of those that are silent by their
+// rows of PresenceKey.
+func (l *Limiter) idle(ctx context.Context, now int64, presence []bucket.Row) int {
+	rows, err := l.store.Rows(ctx, IdleKey)
+	if err != nil {
+		return 0
+	}
+	n := 0
+	for _, row := range rows {
+		last := int64(0) // word under PresenceKey
+		for _, p := range presence {
+			if p.Region == row.Region {
+				last = p.At
+			}
+		}
+		if row.Region != l.region && now-last > l.grace && row.At > last && now-row.At <= idleFor {
+			n++
+		}
+	}
+	return n
 }
 
 // portion is the part of a limit that this Region may admit: heard of all.

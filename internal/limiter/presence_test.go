@@ -7,6 +7,7 @@ import (
 
 	"weir/internal/limiter"
 	"weir/internal/memstore"
+	"weir/pkg/bucket"
 )
 
 // regionsOf returns a limiter in each of n Regions on one table: replication
@@ -61,6 +62,50 @@ func TestShareWhileNobodyIsHeard(t *testing.T) {
 	now += 3 * second
 	if n := admitted(all[0], now, share); n < 18 || n > 20 {
 		t.Errorf("%d admitted with two of three heard, want 20 or what b left of it", n)
+	}
+}
+
+// A Region that is only idle, by its reconciler's word, is not missed; one whose
+// last word came from a request is.
+func TestIdleRegionIsNotMissed(t *testing.T) {
+	ctx := context.Background()
+	c := check("share", mustLimit(t, 30, time.Second, 30), 1)
+	c.Share = true
+	table := memstore.NewTable()
+	all := regionsOf(table, "a", "b")
+	all[1].Decide(ctx, start, []limiter.Check{c}) // b says that it is alive
+	idle := func(now int64) {
+		t.Helper()
+		out, err := table.Region("b").Charge(ctx, limiter.IdleKey, bucket.Charge{Limit: c.Limit, Now: now, Tokens: 1, Inc: c.Limit.Time(1)})
+		if err != nil || out.Status != bucket.Charged {
+			t.Fatal(out, err)
+		}
+	}
+	idle(start - second) // before that, it was idle
+	for _, tt := range []struct {
+		at   time.Duration
+		idle bool // b's reconciler says so then
+		want int
+	}{
+		{at: 4 * time.Second, want: 30},
+		{at: 10 * time.Second, want: 15}, // it was busy and is silent: cut off
+		{at: 60 * time.Second, idle: true, want: 30},
+		{at: 149 * time.Second, want: 30},
+		{at: 160 * time.Second, want: 15},
+	} {
+		now := start + int64(tt.at)
+		if tt.idle {
+			idle(now)
+		}
+		n := 0
+		for range 100 {
+			if all[0].Decide(ctx, now, []limiter.Check{c}).Allowed {
+				n++
+			}
+		}
+		if n != tt.want {
+			t.Errorf("after %v: %d admitted, want %d", tt.at, n, tt.want)
+		}
 	}
 }
 

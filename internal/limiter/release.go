@@ -13,6 +13,9 @@ const releases = 16
 // Release returns what leases still hold to the store, as far as ctx allows, and
 // reports how many tokens that were. It is for a process that is about to end;
 // what it does not return expires. No request should be decided meanwhile.
+//
+// A lease that was charged before its limit changed is left to expire: what it is
+// worth to the bucket now cannot be told.
 func (l *Limiter) Release(ctx context.Context, now int64) int64 {
 	type lease struct {
 		key string
@@ -22,7 +25,7 @@ func (l *Limiter) Release(ctx context.Context, now int64) int64 {
 	l.table.each(func(key string, e *entry) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		if e.spendable(now) > 0 && e.known && e.row.TAT > now {
+		if e.spendable(now) > 0 && e.known && !e.mixed && e.row.TAT > now {
 			held = append(held, lease{key, e})
 		}
 	})
@@ -53,7 +56,7 @@ func (l *Limiter) Release(ctx context.Context, now int64) int64 {
 // sense while the bucket is not full.
 func (l *Limiter) giveBack(ctx context.Context, now int64, key string, e *entry) int64 {
 	e.mu.Lock()
-	n, row, limit := e.spendable(now), e.row, e.limit
+	n, row, limit := e.spendable(now), e.row, e.inForce(max(now, e.row.At))
 	e.credit = 0
 	store := l.store
 	if e.strict && l.strict != nil {
@@ -64,7 +67,8 @@ func (l *Limiter) giveBack(ctx context.Context, now int64, key string, e *entry)
 		return 0
 	}
 	out, err := store.Charge(ctx, key, bucket.Charge{
-		Limit: limit, Now: max(now, row.At), Tokens: -n, Inc: -limit.Time(n), Keep: -int64(bucket.MaxDepth), Ver: row.Ver, Known: &row,
+		Limit: limit.Limit, Ver: limit.Ver, Carry: limit.Carry, Since: limit.Since, Now: limit.Now,
+		Tokens: -n, Inc: -limit.Limit.Time(n), Keep: -int64(bucket.MaxDepth), Known: &row,
 	})
 	if err != nil || out.Status != bucket.Charged {
 		return 0
@@ -81,8 +85,8 @@ func (t *table) each(f func(key string, e *entry)) {
 		}
 		for j := range *all {
 			if n := (*all)[j].Load(); n != nil {
-				if p := n.entry.Load(); p != nil {
-					f(n.key, &p.entry)
+				if e := n.entry.Load(); e != nil {
+					f(n.key, e)
 				}
 			}
 		}

@@ -48,6 +48,7 @@ type attempt struct {
 	refused bool    // by the last outcome
 	owed    int64   // tokens in the charge that were spent before
 	reach   int64   // how far into the future a token may be taken, ns
+	paid    int64   // remainder of Limit.Charge, if it is Charged
 }
 
 // charge asks the store for tokens and fills r. Only the goroutine that owns
@@ -95,36 +96,44 @@ func (l *Limiter) charge(ctx context.Context, now int64, e *entry, c *Check, r *
 // merges reports whether other Regions have a say in c.
 func (l *Limiter) merges(c *Check) bool { return l.regions > 1 && c.Consistency == Global }
 
-// prepare builds the next charge. If other Regions' rows refuse c, it fills r and
-// returns false: no write is bought. What this Region's own row said last may
-// have been lowered since, so that is asked.
+// prepare builds the next charge. If other Regions' rows refuse c, or no charge can
+// change what the limit in force answers, it fills r and returns false: no write is
+// bought. What this Region's own row said last may have been lowered since, so that
+// is asked.
 func (l *Limiter) prepare(now int64, e *entry, c *Check, r *Result, a *attempt) (bucket.Charge, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now = max(now, e.row.At)
-	ch := bucket.Charge{Limit: c.Limit, Now: now, Ver: c.Ver}
-	inForce := bucket.Rescale{Limit: c.Limit, Ver: c.Ver, Now: now}
-	row, _ := inForce.Apply(e.row)
-	e.tat, e.ahead = row.TAT, 0
+	e.adopt(now, c)
+	if e.fixed(c.Cost) {
+		r.answer(*e.limit, e.newest)
+		return bucket.Charge{}, false
+	}
+	limit := e.inForce(now)
+	ch := bucket.Charge{Limit: limit.Limit, Ver: limit.Ver, Carry: limit.Carry, Since: limit.Since, Now: now}
+	own := e.tatOf(now, e.row)
+	tat := own
+	e.ahead = 0
 	if l.merges(c) && e.peers != nil {
-		g := inForce.Merge(e.own(l.region), e.peers.rows, l.grace)
-		e.ahead = e.peers.unseen(c.Limit, e.row.Spent, g.TAT, now)
-		e.tat, ch.Fold = max(g.TAT, now)+e.ahead, g.Fold
+		g := limit.Merge(e.own(l.region), e.peers.rows, l.grace)
+		e.ahead = e.peers.unseen(*e.limit, e.row.Spent, g.TAT, now)
+		tat, ch.Fold = max(g.TAT, now)+e.ahead, g.Fold
 		l.noteSkew(g.Skew)
 	}
+	e.level(tat)
 	if e.known {
 		known := e.row
 		ch.Known = &known
 	}
 	least := max(1, c.Cost-e.spendable(now))
-	left := a.part.tokens(c.Limit.Remaining(e.tat-a.reach, now))
-	if left < least && c.Limit.Remaining(row.TAT-a.reach, now) >= least {
+	left := a.part.tokens(e.limit.Remaining(e.tat-a.reach, now))
+	if left < least && e.limit.Remaining(own-a.reach, now) >= least {
 		l.refuse(now, e, c, r, a.need, a.reach)
 		return ch, false
 	}
 	ch.Tokens = a.exactly
 	if ch.Tokens == 0 {
-		ch.Tokens, a.life = e.leaseSize(now, c.Limit, a.need, left)
+		ch.Tokens, a.life = e.leaseSize(now, a.need, left)
 		if l.noLease {
 			ch.Tokens = a.need
 		}
@@ -142,7 +151,7 @@ func (l *Limiter) prepare(now int64, e *entry, c *Check, r *Result, a *attempt) 
 	a.owed = min(e.first, max(0, left-ch.Tokens)) // the rest when there is room
 	ch.Tokens += a.owed
 	ch.Keep = e.ahead - a.reach // other processes' charges, not known here, must leave it too
-	ch.Inc, _ = c.Limit.Charge(ch.Tokens, e.paid)
+	ch.Inc, a.paid = e.limit.Charge(ch.Tokens, e.paid)
 	ch.Inc = a.part.time(ch.Inc)
 	return ch, true
 }
@@ -159,37 +168,50 @@ func (e *entry) own(region string) bucket.Row {
 func (l *Limiter) absorb(e *entry, c *Check, r *Result, a *attempt, ch bucket.Charge, out bucket.Outcome) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.adopt(ch.Now, c)
 	e.row, e.known = out.Row, true
-	row, _ := bucket.Rescale{Limit: c.Limit, Ver: c.Ver, Now: ch.Now}.Apply(out.Row) // it may be of an older version
-	e.tat = row.TAT + e.ahead
-	a.refused = out.Status == bucket.Refused
-	switch out.Status {
-	case bucket.Charged:
-		_, e.paid = c.Limit.Charge(ch.Tokens, e.paid)
+	e.follow(ch.Now, out.Row)
+	current := ch.Ver == e.ver && ch.Limit == *e.limit // nothing newer has come to be known meanwhile
+	tat := e.tatOf(ch.Now, out.Row)
+	e.level(tat + e.ahead)
+	a.refused = out.Status == bucket.Refused && current
+	switch {
+	case out.Status == bucket.Charged:
+		if current {
+			e.paid = a.paid
+		}
 		e.denyUntil = 0
 		e.won(ch.Now)
-		e.ripe = out.Row.TAT - int64(c.Limit.Depth())
+		e.ripe = tat - int64(e.limit.Depth())
 		e.lend(ch.Now, ch.Tokens-a.owed, a.life+a.reach)
+		e.mixed = e.mixed || !current
 		e.first -= a.owed
+		if e.fixed(c.Cost) {
+			r.answer(*e.limit, e.newest)
+			return true
+		}
 		if e.credit < c.Cost { // others spent from the lease meanwhile
 			a.exactly = c.Cost - e.credit
 			return false
 		}
-		held := e.ripeIn(ch.Now, c.Limit, c.Cost)
+		held := e.ripeIn(ch.Now, c.Cost)
 		e.credit -= c.Cost
 		e.describe(ch.Now, c, r, true)
 		r.Hold = time.Duration(held)
 		return true
-	case bucket.Conflict, bucket.Outdated: // another process folded; see what is left to fold
+	case !current: // by a limit that is no longer in force
+		a.exactly = 0
+		return false
+	case out.Status != bucket.Refused: // another process folded; see what is left to fold
 		return false
 	}
 	if ch.Fold != nil {
-		e.tat += ch.Fold.Delta
+		e.level(e.tat + ch.Fold.Delta)
 	}
 	least := max(c.Cost-e.spendable(ch.Now), a.worth)
 	e.wasted += int64(out.Units)
 	l.wasted.Add(int64(out.Units))
-	if left := c.Limit.Remaining(e.tat-a.reach, ch.Now); left >= least && left < ch.Tokens {
+	if left := e.limit.Remaining(e.tat-a.reach, ch.Now); left >= least && left < ch.Tokens {
 		a.exactly = left
 		return false
 	}

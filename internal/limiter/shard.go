@@ -24,15 +24,9 @@ type node struct {
 	key   string
 	tat   int64 // of the entry last dropped; shard.mu is held
 	later int64 // before when entry need not be looked at again; shard.mu is held
-	entry atomic.Pointer[placed]
+	entry atomic.Pointer[entry]
 	hash  uint32
 	used  atomic.Bool // found since the hand last passed
-}
-
-// placed is an entry, and whether the table has it no longer.
-type placed struct {
-	entry
-	gone bool // entry.mu is held
 }
 
 // find returns the node of key. Without s.mu it may miss one.
@@ -144,29 +138,29 @@ func (s *shard) release(now int64, left *int) bool {
 // may reports whether n has no entry or one that nobody has locked and of which
 // is is true; shard.mu is held.
 func (n *node) may(now int64, is func(*entry, int64) bool) bool {
-	p := n.entry.Load()
-	if p == nil {
+	e := n.entry.Load()
+	if e == nil {
 		return true
 	}
-	if !p.mu.TryLock() {
+	if !e.mu.TryLock() {
 		return false
 	}
-	defer p.mu.Unlock()
-	return is(&p.entry, now)
+	defer e.mu.Unlock()
+	return is(e, now)
 }
 
 // drop takes from n the entry that it has, if it may; shard.mu is held.
 func (n *node) drop(now int64, is func(*entry, int64) bool) bool {
-	p := n.entry.Load()
-	if !p.mu.TryLock() {
+	e := n.entry.Load()
+	if !e.mu.TryLock() {
 		return false
 	}
-	defer p.mu.Unlock()
-	if !is(&p.entry, now) {
+	defer e.mu.Unlock()
+	if !is(e, now) {
 		return false
 	}
-	n.tat = p.tat
+	n.tat = e.tat
 	n.entry.Store(nil)
-	p.gone = true
+	e.gone = true
 	return true
 }

@@ -79,11 +79,12 @@ func TestSoak(t *testing.T) {
 		t.Errorf("%d charged to a bucket of 5000", row.Spent)
 	}
 	l.Release(context.Background(), now.Load())
-	for range 100 { // goroutines end shortly after the calls that started them
+	for range 100_000 { // goroutines end shortly after the calls that started them
 		if runtime.NumGoroutine() <= before {
 			return
 		}
 		runtime.Gosched()
 	}
-	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+	stacks := make([]byte, 1<<16)
+	t.Errorf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
 }

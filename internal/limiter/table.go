@@ -70,34 +70,57 @@ func newTableOf(most, regions int) *table {
 // is done is lost.
 func (t *table) lock(key string, now int64) *entry {
 	for {
-		p := t.at(key, now)
-		p.mu.Lock()
-		if !p.gone {
-			return &p.entry
+		e := t.at(key, now)
+		e.mu.Lock()
+		if !e.gone {
+			return e
 		}
-		p.mu.Unlock() // dropped between the two lines above
+		e.mu.Unlock() // dropped between the two lines above
+	}
+}
+
+// lockKnown is lock for a bucket that need not have an entry: then it returns nil.
+func (t *table) lockKnown(key string) *entry {
+	for {
+		e, _, _ := t.find(key)
+		if e == nil {
+			return nil
+		}
+		e.mu.Lock()
+		if !e.gone {
+			return e
+		}
+		e.mu.Unlock()
 	}
 }
 
 // at returns the entry of a bucket, made on first use. If it is idle it may be
 // dropped before the caller has locked it.
-func (t *table) at(key string, now int64) *placed {
-	h := maphash.String(t.seed, key)
-	s := &t.shards[h%shards]
-	if n := s.find(uint32(h>>32), key); n != nil {
-		if !n.used.Load() { // a store would take the cache line from other readers
-			n.used.Store(true)
-		}
-		if p := n.entry.Load(); p != nil {
-			return p
-		}
+func (t *table) at(key string, now int64) *entry {
+	e, s, hash := t.find(key)
+	if e == nil {
+		e = t.place(s, hash, key, now)
 	}
-	return t.place(s, uint32(h>>32), key, now)
+	return e
+}
+
+// find returns the entry of a bucket, or nil if it has none, and where it belongs.
+func (t *table) find(key string) (e *entry, s *shard, hash uint32) {
+	h := maphash.String(t.seed, key)
+	s, hash = &t.shards[h%shards], uint32(h>>32)
+	n := s.find(hash, key)
+	if n == nil {
+		return nil, s, hash
+	}
+	if !n.used.Load() { // a store would take the cache line from other readers
+		n.used.Store(true)
+	}
+	return n.entry.Load(), s, hash
 }
 
 // place makes a bucket's entry, and its node if it has none, unless another
 // goroutine was first.
-func (t *table) place(s *shard, hash uint32, key string, now int64) *placed {
+func (t *table) place(s *shard, hash uint32, key string, now int64) *entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.find(hash, key)
@@ -108,8 +131,8 @@ func (t *table) place(s *shard, hash uint32, key string, now int64) *placed {
 		n = &node{key: key, hash: hash}
 		s.insert(n)
 	}
-	if p := n.entry.Load(); p != nil {
-		return p
+	if e := n.entry.Load(); e != nil {
+		return e
 	}
 	if t.entries.Load() >= fewEntries {
 		s.sweep(t, now)
@@ -117,16 +140,17 @@ func (t *table) place(s *shard, hash uint32, key string, now int64) *placed {
 	if !take(&t.entries, t.most) && !t.release(s, now) {
 		return t.temporary()
 	}
-	p := &placed{}
-	p.recall(n.tat)
-	n.entry.Store(p)
+	e := newEntry(n.tat)
+	n.entry.Store(e)
 	n.later = now + quietSlots*demandSlot
-	return p
+	return e
 }
 
-func (t *table) temporary() *placed {
+func (t *table) temporary() *entry {
 	t.overflow.Add(1)
-	return &placed{entry: entry{temp: true}}
+	e := newEntry(0)
+	e.temp = true
+	return e
 }
 
 // take adds one to n unless that is more than most.

@@ -232,6 +232,6 @@ func TestMemoryOfManyBuckets(t *testing.T) {
 			runtime.KeepAlive(l)
 		})
 	}
-	t.Logf("node %d, entry %d (of which Row %d, Limit %d), peers %d bytes", unsafe.Sizeof(node{}), unsafe.Sizeof(placed{}),
+	t.Logf("node %d, entry %d (of which Row %d, Limit %d), peers %d bytes", unsafe.Sizeof(node{}), unsafe.Sizeof(entry{}),
 		unsafe.Sizeof(bucket.Row{}), unsafe.Sizeof(bucket.Limit{}), unsafe.Sizeof(peers{}))
 }

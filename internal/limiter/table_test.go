@@ -125,8 +125,8 @@ func TestTableKeepsWhatIsNotIdle(t *testing.T) {
 	}{
 		{"a lease", func(e *entry) { e.credit, e.creditUntil = 5, t0+tSec }, t0 + tSec, nil},
 		{"a refusal", func(e *entry) { e.denyUntil = t0 + tSec }, t0 + tSec, nil},
-		{"first tokens", func(e *entry) { e.first, e.limit = 2, perSecond(t, 1) }, t0 + 2*tSec, nil},
-		{"many first tokens", func(e *entry) { e.first, e.limit = 3600, perSecond(t, 1) }, quiet, nil},
+		{"first tokens", func(e *entry) { e.first, e.limit = 2, intern(perSecond(t, 1)) }, t0 + 2*tSec, nil},
+		{"many first tokens", func(e *entry) { e.first, e.limit = 3600, intern(perSecond(t, 1)) }, quiet, nil},
 		{"its own count", func(e *entry) { e.offline = t0 + tSec }, t0 + tSec, nil},
 		{"its own count of a slow limit", func(e *entry) { e.offline = tLater }, quiet, nil},
 		{"a call", func(e *entry) { e.busy = true }, tLater, func(e *entry) { e.busy = false }},
@@ -334,7 +334,7 @@ func TestTableKeepsWhatIsOwed(t *testing.T) {
 		return e
 	}
 	want := map[string]*entry{
-		"first":   set("first", func(e *entry) { e.first, e.limit = 3600, perSecond(t, 1) }),
+		"first":   set("first", func(e *entry) { e.first, e.limit = 3600, intern(perSecond(t, 1)) }),
 		"offline": set("offline", func(e *entry) { e.offline = t0 + 3600*tSec }),
 	}
 	for i := range 8192 {
