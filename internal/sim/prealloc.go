@@ -11,9 +11,9 @@ const prealloc = 20
 
 // allocate charges a block for a process, if the bucket holds one.
 func (r *region) allocate(p *process, at int64) {
-	inc, _ := r.w.limit.Charge(prealloc, 0)
+	inc, _ := r.w.stages[0].limit.Charge(prealloc, 0)
 	out, err := (*counted)(r).Charge(context.Background(), key, bucket.Charge{
-		Limit: r.w.limit, Now: Start + at + r.skew, Tokens: prealloc, Inc: inc,
+		Limit: r.w.stages[0].limit, Now: Start + at + r.skew, Tokens: prealloc, Inc: inc,
 	})
 	if err == nil && out.Status == bucket.Charged {
 		p.block = prealloc

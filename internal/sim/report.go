@@ -3,8 +3,6 @@ package sim
 import (
 	"sort"
 	"time"
-
-	"weir/pkg/bucket"
 )
 
 // Report is what a run came to. Counts are requests unless said otherwise.
@@ -16,7 +14,7 @@ type Report struct {
 
 	Ratio         float64 `json:"ratio"`         // Admitted / Ideal
 	FalseRefusals int     `json:"falseRefusals"` // refused although Ideal admitted them
-	WorstWindow   float64 `json:"worstWindow"`   // most admitted in any 10 s, over Burst + 10 s * Rate
+	WorstWindow   float64 `json:"worstWindow"`   // most admitted in any 10 s, over Burst + 10 s * Rate of the largest limit
 	OvershootMax  int64   `json:"overshootMax"`  // most admitted in any interval above Burst + Rate * t
 
 	StoreCalls               int     `json:"storeCalls"` // charges and queries
@@ -51,15 +49,23 @@ type RegionReport struct {
 const window = int64(10 * time.Second)
 
 // finish computes everything that follows from the decisions.
-func (r *Report) finish(l bucket.Limit) {
+func (r *Report) finish(stages []stage) {
 	var tat int64
 	var times []int64
 	idealBucket := int64(0)
 	paid := int64(0)
-	for i, at := range r.times {
-		now := Start + at
-		t, d := l.Take(idealBucket, now, 1)
-		idealBucket = t
+	current := 0
+	for i, t := range r.times {
+		now := Start + t
+		for n := stageAt(stages, t); current < n; current++ {
+			from, to, change := stages[current].ideal, stages[current+1].ideal, Start+stages[current+1].from
+			carry := stages[current+1].carry
+			idealBucket = carry.TAT(idealBucket, change, from, to)
+			tat, paid = carry.TAT(tat, change, from, to), 0
+		}
+		l := stages[current].ideal
+		took, d := l.Take(idealBucket, now, 1)
+		idealBucket = took
 		r.ideal[i] = d.Allowed
 		if d.Allowed {
 			r.Ideal++
@@ -72,7 +78,7 @@ func (r *Report) finish(l bucket.Limit) {
 		}
 		r.Admitted++
 		r.Regions[r.where[i]].Admitted++
-		times = append(times, at)
+		times = append(times, t)
 		var inc int64
 		inc, paid = l.Charge(1, paid)
 		tat = max(tat, now) + inc
@@ -83,7 +89,11 @@ func (r *Report) finish(l bucket.Limit) {
 		r.Ratio = float64(r.Admitted) / float64(r.Ideal)
 	}
 	if n := most(times, window); n > 0 {
-		r.WorstWindow = float64(n) / float64(l.Burst()+l.Tokens(window))
+		holds := int64(0)
+		for _, g := range stages {
+			holds = max(holds, g.ideal.Burst()+g.ideal.Tokens(window))
+		}
+		r.WorstWindow = float64(n) / float64(holds)
 	}
 	r.Stranded -= int64(r.Admitted)
 	for i := range r.Regions {

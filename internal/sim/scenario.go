@@ -74,6 +74,9 @@ type Scenario struct {
 	Skew        []time.Duration // of each Region's clock
 	OnPartition string          // "serve" (or ""): admit fully while cut off; "share": the Region's share
 
+	Changes []Change      // of the limit
+	Spread  time.Duration // a Region hears of each at any time up to this after it
+
 	Processes int           // per Region; 0 is one that charges token by token: the merge rule alone
 	Zipf      bool          // traffic among processes is skewed, not even
 	Churn     time.Duration // mean life of a process; 0 is the whole run
@@ -155,6 +158,7 @@ func (s *Scenario) Validate() error {
 			bad("cut %v-%v@%d: want FROM before TO and a Region from 1 to %d", c.From, c.To, c.Region, s.Regions)
 		}
 	}
+	s.validateChanges(bad)
 	return errors.Join(errs...)
 }
 
@@ -171,7 +175,7 @@ func (s *Scenario) Command() string {
 	}
 	b = append(b,
 		"--offered "+strconv.FormatFloat(s.Offered, 'g', -1, 64),
-		"--rate "+s.rateText(), "--burst "+strconv.FormatInt(s.Burst, 10),
+		"--rate "+rateText(s.Rate), "--burst "+strconv.FormatInt(s.Burst, 10),
 		"--lag "+s.Lag.String(), "--for "+s.For.String(),
 		"--processes "+strconv.Itoa(s.Processes))
 	if s.Skew != nil {
@@ -184,6 +188,9 @@ func (s *Scenario) Command() string {
 		}
 		b = append(b, t)
 	}
+	for i := range s.Changes {
+		b = append(b, "--change "+s.Changes[i].text())
+	}
 	opt := func(name string, d time.Duration) {
 		if d > 0 {
 			b = append(b, "--"+name+" "+d.String())
@@ -193,6 +200,7 @@ func (s *Scenario) Command() string {
 		opt("every", s.Every)
 	}
 	opt("back", s.Back)
+	opt("spread", s.Spread)
 	opt("coalesce", s.Coalesce)
 	opt("churn", s.Churn)
 	if s.Zipf {
@@ -204,9 +212,9 @@ func (s *Scenario) Command() string {
 	return strings.Join(append(b, "--seed "+strconv.FormatUint(s.Seed, 10)), " ")
 }
 
-func (s *Scenario) rateText() string {
-	unit := map[time.Duration]string{time.Second: "s", time.Minute: "m", time.Hour: "h", 24 * time.Hour: "d"}[s.Rate.Period]
-	return fmt.Sprintf("%d/%s", s.Rate.Count, unit)
+func rateText(r bucket.Rate) string {
+	unit := map[time.Duration]string{time.Second: "s", time.Minute: "m", time.Hour: "h", 24 * time.Hour: "d"}[r.Period]
+	return fmt.Sprintf("%d/%s", r.Count, unit)
 }
 
 func joined[T any](xs []T, text func(T) string) string {

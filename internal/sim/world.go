@@ -46,16 +46,15 @@ func Run(s Scenario) (*Report, error) {
 		}
 	}
 	r.SkewSeenMs = w.skewSeen()
-	r.finish(w.ideal)
+	r.finish(w.stages)
 	return r, nil
 }
 
 // world is the state of a run.
 type world struct {
 	s       *Scenario
-	ideal   bucket.Limit // what the user asked for
-	limit   bucket.Limit // what each Region enforces under the policy
-	rng     *rand.Rand   // of lags and processes; traffic has its own
+	stages  []stage
+	rng     *rand.Rand // of lags and processes; traffic and changes have their own
 	regions []*region
 	links   deliveries
 	now     int64 // ns since the start, by no Region's clock
@@ -65,19 +64,12 @@ type world struct {
 func newWorld(s *Scenario) (*world, error) {
 	w := &world{s: s, rng: rand.New(rand.NewPCG(s.Seed, 2))}
 	var err error
-	if w.ideal, err = bucket.NewLimit(s.Rate, s.Burst); err != nil {
+	if w.stages, err = s.stages(); err != nil {
 		return nil, err
 	}
-	w.limit = w.ideal
-	if s.Policy == Share {
-		n := int64(s.Regions)
-		rate := bucket.Rate{Count: s.Rate.Count, Period: s.Rate.Period * time.Duration(n)}
-		if w.limit, err = bucket.NewLimit(rate, max(1, s.Burst/n)); err != nil {
-			return nil, fmt.Errorf("a share of the limit: %w", err)
-		}
-	}
+	spread := rand.New(rand.NewPCG(s.Seed, 4))
 	for i := range s.Regions {
-		w.regions = append(w.regions, newRegion(w, i))
+		w.regions = append(w.regions, newRegion(w, i, spread))
 	}
 	if s.Policy == Prealloc {
 		for _, r := range w.regions {
@@ -111,6 +103,7 @@ type region struct {
 	store     *memstore.Store
 	shares    []float64
 	processes []*process
+	hears     []int64          // how long each stage takes to reach the Region, ns
 	written   map[string]int64 // when each item was last written, by sort key
 
 	charges, queries int
@@ -124,7 +117,7 @@ type process struct {
 	block   int64 // tokens left of what was pre-allocated
 }
 
-func newRegion(w *world, i int) *region {
+func newRegion(w *world, i int, spread *rand.Rand) *region {
 	r := &region{w: w, index: i, name: fmt.Sprintf("r%d", i+1), table: memstore.NewTable(), written: map[string]int64{}}
 	row := r.name
 	if w.s.Policy == LWW {
@@ -133,6 +126,9 @@ func newRegion(w *world, i int) *region {
 	r.store = r.table.Region(row)
 	if w.s.Skew != nil {
 		r.skew = int64(w.s.Skew[i])
+	}
+	for range w.stages {
+		r.hears = append(r.hears, int64(spread.Float64()*float64(w.s.Spread)))
 	}
 	n := max(1, w.s.Processes)
 	r.shares = shares(n, w.s.Zipf)
@@ -155,7 +151,7 @@ func (r *region) decide(at int64) bool {
 	if r.w.s.Policy == Prealloc {
 		return r.spend(p, at)
 	}
-	c := [1]limiter.Check{{Name: "api", Key: key, Limit: r.w.limit, Cost: 1}}
+	c := [1]limiter.Check{r.check(at)}
 	if r.w.s.Policy != Weir {
 		c[0].Consistency = limiter.Regional
 	}
