@@ -1,0 +1,32 @@
+// Package reconciler_test tests the reconciler as it is deployed: its bootstrap,
+// built with the flags of the Makefile, on AWS's emulator of the Lambda runtime,
+// fed by the stream of MiniStack's config table through an event source mapping
+// that is set as the template sets it.
+package reconciler_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"weir/internal/testbootstrap"
+)
+
+// bootstrap is the path of the reconciler's binary.
+var bootstrap string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "weir-reconciler-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	if bootstrap, err = testbootstrap.Build(dir, "reconciler"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
