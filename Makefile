@@ -30,7 +30,7 @@ export PATH := $(TOOLS)/bin:$(PATH)
 # Some region must be named; nothing is called there.
 export AWS_DEFAULT_REGION ?= eu-west-1
 
-.PHONY: help check-help demo build build-all size sam-build build-AuthorizerFunction test test-quick test-go \
+.PHONY: help check-help demo build build-all size sam-build build-AuthorizerFunction build-ReconcilerFunction test test-quick test-go \
 	test-sim lab e2e-sam fuzz bench lint fmt-check vet lint-shell lint-template tidy-check verify tools clean check-arch
 
 ##@ Everyday
@@ -69,6 +69,9 @@ sam-build: check-arch ## sam build for ARCH, the template parameter and the bina
 build-AuthorizerFunction: check-arch ## Called by `sam build`: the authorizer and the sample plans, into ARTIFACTS_DIR
 	$(LAMBDA_BUILD) -o "$(ARTIFACTS_DIR)/bootstrap" ./functions/authorizer
 	cp examples/plans.yaml "$(ARTIFACTS_DIR)/plans.yaml"
+
+build-ReconcilerFunction: check-arch ## Called by `sam build`: the reconciler, into ARTIFACTS_DIR
+	$(LAMBDA_BUILD) -o "$(ARTIFACTS_DIR)/bootstrap" ./functions/reconciler
 
 check-arch: ## Fail unless ARCH is arm64 or x86_64
 	@[[ -n "$(GOARCH_$(ARCH))" ]] || { echo "ARCH=$(ARCH): use arm64 or x86_64" >&2; exit 1; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# sam build, sam local invoke and sam local start-lambda for real: the authorizer as built for deployment, in a
-# container, on the embedded store, with the events of events/. What it must answer is in test/sam/check.py.
+# sam build, sam local invoke and sam local start-lambda for real: the functions as built for deployment, in a
+# container, the authorizer on the embedded store, with the events of events/. What it must answer is in test/sam/check.py.
 #
 # It uses the container engine that runs. Where none does and this is root on Linux, it starts a dockerd of its own, in
 # a temporary folder and without touching the firewall, and stops it at the end; under CI=true it installs Debian's

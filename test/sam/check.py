@@ -1,7 +1,7 @@
-"""What the packaged authorizer must answer in a Lambda container.
+"""What the packaged functions must answer in a Lambda container.
 
 Runs `sam local invoke`, a fresh container for each call, and `sam local start-lambda`, one warm container for all.
-The arguments are handed on to both. Called by scripts/sam-local.sh, which has built the function and started an
+The arguments are handed on to both. Called by scripts/sam-local.sh, which has built the functions and started an
 engine.
 """
 
@@ -16,6 +16,8 @@ import urllib.error
 import urllib.request
 
 FUNCTION = "AuthorizerFunction"
+RECONCILER = "ReconcilerFunction"
+SCHEDULE = "events/reconciler-schedule.json"
 GOOD = "events/apigw-custom-auth-request-type-request.json"
 BAD_KEY = "events/apigw-custom-auth-request-type-request-bad-key.json"
 SUSPENDED = "events/apigw-custom-auth-request-type-request-suspended.json"
@@ -63,9 +65,9 @@ def load(event):
         return f.read()
 
 
-def invoke(event, options):
+def invoke(event, options, function=FUNCTION):
     run = subprocess.run(
-        ["sam", "local", "invoke", FUNCTION, "--event", event, *options],
+        ["sam", "local", "invoke", function, "--event", event, *options],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180,
     )
     try:
@@ -128,6 +130,11 @@ def main():
     answer = invoke(BAD_KEY, options)
     check(answer.get("errorMessage") == "Unauthorized", "the error that API Gateway turns into a 401", answer)
     ok("a wrong key: Unauthorized")
+
+    # It has no tables here: the container knows nobody but itself.
+    answer = invoke(SCHEDULE, options, RECONCILER)
+    check("config table cannot be used" in answer.get("errorMessage", ""), "an error that says what is missing", answer)
+    ok("the reconciler without tables: says so")
 
     with warm(options) as call:
         context = context_of(call(load(SUSPENDED)), "Deny")
