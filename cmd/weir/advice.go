@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
@@ -34,11 +33,11 @@ func (d *deployment) advise(err error) error {
 	case errors.As(err, &api) && badCredentials(api):
 		return fmt.Errorf("%w\nThe credentials are not valid, or not any more: log in again, or check AWS_PROFILE", short(err))
 	case errors.Is(err, ddbstore.ErrThrottled):
-		return fmt.Errorf("%w\nDynamoDB is busy: try again in a moment", err)
+		return fmt.Errorf("%w\nDynamoDB is busy: try again in a moment", short(err))
 	case errors.Is(err, ddbstore.ErrUnavailable) && d.local:
-		return fmt.Errorf("%w\nIs a local DynamoDB running at %s?", err, *d.aws.BaseEndpoint)
+		return fmt.Errorf("%w\nIs a local DynamoDB running at %s?", short(err), *d.aws.BaseEndpoint)
 	case errors.Is(err, ddbstore.ErrUnavailable):
-		return fmt.Errorf("%w\nIs the network there? In another Region the tables are the same: --region", err)
+		return fmt.Errorf("%w\nIs the network there? In another Region the tables are the same: --region", short(err))
 	}
 	return err
 }
@@ -71,18 +70,14 @@ func missing(err error, api smithy.APIError) string {
 	return "dynamodb:" + op.Operation()
 }
 
-// short is err without the SDK's part of the text, which repeats the operation,
-// retries and request id.
+// sdkText is the SDK's part of an error up to what really happened: operation,
+// retries, status and request id.
+var sdkText = regexp.MustCompile(`: operation error DynamoDB: (\w+), .*?(request send failed, Post "[^"]*": |RequestID: [^,]+, (api error )?)`)
+
+// short is err with less of the SDK's part of its text.
 func short(err error) error {
-	var op *smithy.OperationError
-	if !errors.As(err, &op) {
-		return err
-	}
-	text := err.Error()
-	if i := strings.Index(text, ": "+op.Error()); i > 0 {
-		return shortened{text[:i], err}
-	}
-	return err
+	text := sdkText.ReplaceAllString(err.Error(), ": $1: ")
+	return shortened{text, err}
 }
 
 type shortened struct {

@@ -17,14 +17,24 @@ const completionTimeout = 3 * time.Second
 // maxCompletions is how many are asked for.
 const maxCompletions = 200
 
-// complete completes a command's arguments, so many of them, with what ids
-// returns. Whatever goes wrong, there is nothing to complete.
-func (o *operation) complete(arguments int, ids func(ctx context.Context, c *ddbstore.Config, prefix string) ([]string, error)) cobra.CompletionFunc {
+// lister returns ids that begin with prefix, and perhaps others.
+type lister func(ctx context.Context, c *ddbstore.Config, prefix string) ([]string, error)
+
+// complete completes a command's arguments, so many of them, each once.
+func (o *operation) complete(arguments int, ids lister) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		const none = cobra.ShellCompDirectiveNoFileComp
 		if len(args) >= arguments {
-			return nil, none
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
+		all, directive := o.completeFlag(ids)(cmd, args, prefix)
+		return slices.DeleteFunc(all, func(id string) bool { return slices.Contains(args, id) }), directive
+	}
+}
+
+// completeFlag completes a flag. Whatever goes wrong, there is nothing to complete.
+func (o *operation) completeFlag(ids lister) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		const none = cobra.ShellCompDirectiveNoFileComp
 		ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
 		defer cancel()
 		d, err := o.open(ctx)
@@ -35,9 +45,7 @@ func (o *operation) complete(arguments int, ids func(ctx context.Context, c *ddb
 		if err != nil {
 			return nil, none
 		}
-		return slices.DeleteFunc(all, func(id string) bool {
-			return !strings.HasPrefix(id, prefix) || slices.Contains(args, id)
-		}), none
+		return slices.DeleteFunc(all, func(id string) bool { return !strings.HasPrefix(id, prefix) }), none
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go/logging"
 	"github.com/spf13/pflag"
 
 	"weir/pkg/ddbstore"
@@ -94,7 +95,10 @@ func (c *connection) local() (bool, error) {
 }
 
 func (c *connection) awsConfig(ctx context.Context, local bool) (aws.Config, error) {
-	options := []func(*config.LoadOptions) error{config.WithRegion(c.region), config.WithSharedConfigProfile(c.profile)}
+	options := []func(*config.LoadOptions) error{
+		config.WithRegion(c.region), config.WithSharedConfigProfile(c.profile),
+		config.WithLogger(logging.Nop{}), // what matters of a call is in its error
+	}
 	if local && c.profile == "" && os.Getenv("AWS_PROFILE") == "" && os.Getenv("AWS_ACCESS_KEY_ID") == "" {
 		// Made up, so that nobody needs any and no account can be reached by mistake.
 		options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider("weir-dev", "weir-dev", "")))

@@ -225,7 +225,7 @@ func (s *session) writeView(b *operator.Bucket, v operator.View, several bool, n
 		if r.Limit != "" {
 			limit = " under " + r.Limit
 		}
-		s.printf("    %-16s %d used%s, spends %s, last charge %s ago, ver %d\n", r.Region, r.Used, limit, operator.SpendText(r.Spend), ago(r.At, now), r.Version)
+		s.printf("    %-16s %d used%s, spends %s, last charge %s ago, %s\n", r.Region, r.Used, limit, operator.SpendText(r.Spend), ago(r.At, now), operator.VersionText(r.Version))
 	}
 	if len(v.Rows) == 0 {
 		s.printf("    no rows: nothing was charged lately, the bucket is full\n")

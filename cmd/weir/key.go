@@ -182,6 +182,12 @@ func newKeyList(o *operation) *cobra.Command {
 	}
 }
 
+// keyListJSON is the result of weir key list.
+type keyListJSON struct {
+	Tenant string    `json:"tenant"`
+	Keys   []keyJSON `json:"keys"`
+}
+
 func (s *session) keyList(ctx context.Context, tenant string) error {
 	c := s.config()
 	keys, err := c.CredentialsOf(ctx, tenant)
@@ -194,10 +200,7 @@ func (s *session) keyList(ctx context.Context, tenant string) error {
 		}
 		s.printf("Tenant %s has no keys: make one with `weir key create %s`.\n", tenant, tenant)
 	}
-	out := struct {
-		Tenant string    `json:"tenant"`
-		Keys   []keyJSON `json:"keys"`
-	}{tenant, []keyJSON{}}
+	out := keyListJSON{tenant, []keyJSON{}}
 	slices.SortFunc(keys, func(a, b ddbstore.Credential) int {
 		return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(hex.EncodeToString(a.Hash[:]), hex.EncodeToString(b.Hash[:])))
 	})
@@ -378,7 +381,7 @@ func (s *session) keyRevoke(ctx context.Context, tenant string, which operator.K
 		k.Status = ddbstore.CredentialRevoked
 		puts[i] = k
 	}
-	written, left, err := operator.Bulk{Config: c, Change: ch}.Write(ctx, puts)
+	written, left, err := operator.Bulk{Config: c, Change: ch, Now: s.now}.Write(ctx, puts)
 	return s.keysWritten(keysJSON{Tenant: tenant}, "revoked", written, left, err)
 }
 

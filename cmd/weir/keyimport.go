@@ -103,7 +103,7 @@ func (s *session) keyImport(ctx context.Context, tenant, name string, keys []ope
 	if err != nil {
 		return err
 	}
-	bulk := operator.Bulk{Config: c, Change: ch, Progress: func(done, of int) {
+	bulk := operator.Bulk{Config: c, Change: ch, Now: s.now, Progress: func(done, of int) {
 		line.show("%s of %s", thousands(done), count(of, "key"))
 	}}
 	written, left, err := bulk.Write(ctx, puts)

@@ -34,6 +34,12 @@ kept for good; show prints one of them, and rollback brings one back.`,
 	return cmd
 }
 
+// historyJSON is the result of weir plan history.
+type historyJSON struct {
+	Plan     string        `json:"plan"`
+	Versions []versionJSON `json:"versions"`
+}
+
 // versionJSON is a version in a history.
 type versionJSON struct {
 	Version int64                `json:"version"`
@@ -55,10 +61,7 @@ func (s *session) planHistory(ctx context.Context, name string, most int) error 
 	if err != nil {
 		return err
 	}
-	out := struct {
-		Plan     string        `json:"plan"`
-		Versions []versionJSON `json:"versions"`
-	}{Plan: name}
+	out := historyJSON{Plan: name}
 	for i, v := range history[:min(len(history), most)] {
 		var before *ddbstore.Plan
 		if i+1 < len(history) {
@@ -189,8 +192,12 @@ func (s *session) planShow(ctx context.Context, name string, version int64) erro
 	})
 }
 
-// plansJSON is an entry of weir plan show.
+// plansJSON is the result of weir plan show without a name.
 type plansJSON struct {
+	Plans []planEntryJSON `json:"plans"`
+}
+
+type planEntryJSON struct {
 	Name    string           `json:"name"`
 	Version int64            `json:"version"`
 	Limits  int              `json:"limits"`
@@ -205,9 +212,7 @@ func (s *session) planList(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	out := struct {
-		Plans []plansJSON `json:"plans"`
-	}{[]plansJSON{}}
+	out := plansJSON{[]planEntryJSON{}}
 	rows := [][]string{{"PLAN", "VERSION", "LIMITS", "CHANGED", "BY", "ROLLOUT"}}
 	for _, name := range names {
 		stored, err := c.Plan(ctx, name)
@@ -218,7 +223,7 @@ func (s *session) planList(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		j := plansJSON{Name: name, Version: stored.Version, Limits: len(p.Limits), At: operator.Instant(stored.Change.At), Author: stored.Change.Author}
+		j := planEntryJSON{Name: name, Version: stored.Version, Limits: len(p.Limits), At: operator.Instant(stored.Change.At), Author: stored.Change.Author}
 		if p.Next != nil {
 			j.Rollout = operator.RolloutText(p.Next)
 		}

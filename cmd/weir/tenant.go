@@ -139,6 +139,12 @@ What its buckets hold, and what the next request would get, says weir explain.`,
 	}
 }
 
+// tenantShowJSON is the result of weir tenant show.
+type tenantShowJSON struct {
+	tenantJSON
+	History []tenantJSON `json:"history"` // newest first, the present one too
+}
+
 // tenantHistory is how many changes show lists.
 const tenantHistory = 10
 
@@ -155,10 +161,7 @@ func (s *session) tenantShow(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	out := struct {
-		tenantJSON
-		History []tenantJSON `json:"history"`
-	}{tenantJSON: now}
+	out := tenantShowJSON{tenantJSON: now}
 	status := now.Status
 	if history[0].Status == ddbstore.Suspended {
 		status = s.paint(red, status)
@@ -192,7 +195,7 @@ func newTenantList(o *operation) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&on, "on", "", "only those on `PLAN`")
-	_ = cmd.RegisterFlagCompletionFunc("on", o.complete(1, planNames))
+	_ = cmd.RegisterFlagCompletionFunc("on", o.completeFlag(planNames))
 	return cmd
 }
 
@@ -213,7 +216,10 @@ func (s *session) tenantList(ctx context.Context, on string) error {
 	for _, id := range ids {
 		s.printf("%s\n", id)
 	}
-	return s.result(struct {
-		Tenants []string `json:"tenants"`
-	}{append([]string{}, ids...)})
+	return s.result(tenantsJSON{append([]string{}, ids...)})
+}
+
+// tenantsJSON is the result of weir tenant list.
+type tenantsJSON struct {
+	Tenants []string `json:"tenants"`
 }

@@ -34,7 +34,7 @@ func (f *editFlags) addTo(o *operation, cmd *cobra.Command) {
 	fl.StringArrayVar(&f.bursts, "burst", nil, "burst of its own, `LIMIT=TOKENS`, such as api=400 or api=200%; may be repeated")
 	fl.StringVar(&f.mode, "mode", "", "`MODE` of its own: enforce, shadow or off; enforce leaves it to the plan")
 	fl.StringVar(&f.hold, "hold", "", "how `LONG` its requests may wait for a token, such as 250ms; 0s leaves it to the plan")
-	_ = cmd.RegisterFlagCompletionFunc("plan", o.complete(1, planNames))
+	_ = cmd.RegisterFlagCompletionFunc("plan", o.completeFlag(planNames))
 }
 
 func (f *editFlags) parse() (operator.TenantEdit, error) {
@@ -61,7 +61,7 @@ type whom struct {
 func (w *whom) addTo(o *operation, cmd *cobra.Command) {
 	cmd.Flags().StringVar(&w.allOn, "all-on", "", "all tenants on `PLAN`")
 	cmd.Flags().StringVar(&w.fromFile, "from-file", "", "the tenants in `FILE`, an id a line; - is standard input")
-	_ = cmd.RegisterFlagCompletionFunc("all-on", o.complete(1, planNames))
+	_ = cmd.RegisterFlagCompletionFunc("all-on", o.completeFlag(planNames))
 }
 
 // named returns the tenants that arguments and a file name, each once.
@@ -258,7 +258,7 @@ func (s *session) tenantsSet(ctx context.Context, ids []string, w whom, e operat
 		puts[i] = d.Put
 	}
 	line := s.progress()
-	bulk := operator.Bulk{Config: c, Change: ch, Progress: func(done, of int) {
+	bulk := operator.Bulk{Config: c, Change: ch, Now: s.now, Progress: func(done, of int) {
 		line.show("%s of %s", thousands(done), count(of, "tenant"))
 	}}
 	written, left, err := bulk.Write(ctx, puts)

@@ -81,8 +81,11 @@ func (s *session) usage(ctx context.Context, ids []string, month string) error {
 	} else {
 		s.table(rows)
 	}
-	return s.result(struct {
-		Month string         `json:"month"`
-		Usage []operator.Use `json:"usage"`
-	}{month, append([]operator.Use{}, uses...)})
+	return s.result(usageJSON{month, append([]operator.Use{}, uses...)})
+}
+
+// usageJSON is the result of weir usage.
+type usageJSON struct {
+	Month string         `json:"month"`
+	Usage []operator.Use `json:"usage"`
 }

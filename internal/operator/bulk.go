@@ -34,6 +34,7 @@ type Left struct {
 type Bulk struct {
 	Config   *ddbstore.Config
 	Change   ddbstore.Change
+	Now      func() int64 // the writer's clock, for each transaction; nil is Change.At for all
 	Progress func(done, of int)
 }
 
@@ -94,6 +95,9 @@ func (b Bulk) once(ctx context.Context, puts []ddbstore.Put) ([]ddbstore.Put, er
 	defer cancel()
 	var written []ddbstore.Put
 	err := patiently(ctx, func() (err error) {
+		if b.Now != nil { // one that is not above the last stamp costs a transaction more
+			b.Change.At = b.Now()
+		}
 		written, err = b.Config.Write(ctx, b.Change, puts...)
 		return err
 	})

@@ -63,6 +63,7 @@ const heldFor = 5 * second
 
 // bucket explains one limit of the effective plan eff.
 func (e Explainer) bucket(ctx context.Context, l *plan.Limit, from sources, ver int64, eff *plan.Plan) (Bucket, error) {
+	in := bucket.Rescale{Limit: l.Bucket, Ver: ver, Carry: eff.Carry, Since: plan.Since(from.plan, from.tenant, e.Now), Now: e.Now}
 	b := Bucket{
 		Limit: l.Name, Match: MatchText(l.Match), Matches: e.matches(l),
 		Rate: RateText(l.Bucket), Burst: l.Bucket.Burst(), Cost: l.Cost, Mode: l.Mode.String(), Hold: l.Hold.String(),
@@ -72,8 +73,8 @@ func (e Explainer) bucket(ctx context.Context, l *plan.Limit, from sources, ver 
 		return b, nil
 	}
 	b.Bucket = l.BucketKey(e.Subject)
-	if !strings.Contains(b.Key, "{tenant}") {
-		ver = 0 // tenants of several plans share it: the limits of one are not newer than another's
+	if !l.PerTenant() {
+		in.Ver, in.Since = 0, 0 // tenants of several plans share it: the limits of one are not newer than another's
 	}
 	if l.Bucket.IsUnlimited() || l.Mode == plan.Off {
 		b.Missing = "it keeps none: the limit is off, or its rate unlimited"
@@ -87,15 +88,16 @@ func (e Explainer) bucket(ctx context.Context, l *plan.Limit, from sources, ver 
 				return b, fmt.Errorf("%s: %w", v.Region, err)
 			}
 		}
-		e.view(&v, place.Buckets, l, rows, ver, eff.Carry)
+		e.view(&v, place.Buckets, l, rows, in)
 		b.Views = append(b.Views, v)
 	}
 	return b, nil
 }
 
-// view puts the rows together as the authorizer of that Region does.
-func (e Explainer) view(v *View, in Buckets, l *plan.Limit, rows []bucket.Row, ver int64, carry bucket.Carry) {
-	if isStrict(l) && in.Strict == nil {
+// view puts the rows together as the authorizer of that Region does, which holds
+// the limit and version of c.
+func (e Explainer) view(v *View, b Buckets, l *plan.Limit, rows []bucket.Row, c bucket.Rescale) {
+	if isStrict(l) && b.Strict == nil {
 		v.Notes = append(v.Notes, "the limit is strict and no strict table is named: shown is what there is in the other")
 	}
 	slices.SortFunc(rows, func(a, b bucket.Row) int { return strings.Compare(a.Region, b.Region) })
@@ -105,27 +107,26 @@ func (e Explainer) view(v *View, in Buckets, l *plan.Limit, rows []bucket.Row, v
 		v.InHand += inHand(&rows[i], now)
 	}
 	v.Spend = Spend(rows, now)
-	seat := in.seat(l, nil)
+	seat := b.seat(l, nil)
 	if l.Consistency == plan.Regional { // the others' rows are their own affair
-		rows = slices.DeleteFunc(slices.Clone(rows), func(r bucket.Row) bool { return r.Region != in.Region })
+		rows = slices.DeleteFunc(slices.Clone(rows), func(r bucket.Row) bool { return r.Region != b.Region })
 	}
 	own, peers := split(rows, seat)
-	force := l.Bucket
 	switch {
-	case own.Ver > ver && ver != 0 && own.Limit != bucket.Limit{}:
-		force, ver = own.Limit, own.Ver
+	case own.Ver > c.Ver && c.Ver != 0 && own.Limit != bucket.Limit{}:
+		c.Limit, c.Ver = own.Limit, own.Ver
 		v.Notes = append(v.Notes, fmt.Sprintf("the row is of a newer version than the configuration that was read: its limit, %s, is in force", limitText(own.Limit)))
-	case len(rows) > 0 && own.Ver < ver && own.Born != 0:
-		v.Notes = append(v.Notes, fmt.Sprintf("this Region's row is of version %d, the limit of %d: the reconciler, or the next charge, brings it there (%s)", own.Ver, ver, carry))
+	case own.Ver < c.Ver && own.Born != 0:
+		v.Notes = append(v.Notes, fmt.Sprintf("this Region's row is of %s, the configuration %s: the reconciler, or the next charge, brings it there (%s)", VersionText(own.Ver), VersionText(c.Ver), c.Carry))
 	}
-	g := bucket.Rescale{Limit: force, Ver: ver, Carry: carry, Now: now}.Merge(own, peers, in.Grace)
-	v.Used, v.Remaining = force.Level(g.TAT, now), force.Remaining(g.TAT, now)
-	if force.IsUnlimited() {
+	g := c.Merge(own, peers, b.Grace)
+	v.Used, v.Remaining = c.Limit.Level(g.TAT, now), c.Limit.Remaining(g.TAT, now)
+	if c.Limit.IsUnlimited() {
 		v.Remaining = -1
 	}
 	v.Unseen, v.Complete = g.Unseen, g.Complete
 	v.Skew = float64(g.Skew) / float64(second)
-	v.Next = decide(l, force, g.TAT, now)
+	v.Next = decide(l, c.Limit, g.TAT, now)
 }
 
 func rowNow(r *bucket.Row, l *plan.Limit, now int64) RowNow {
@@ -162,6 +163,15 @@ func inHand(r *bucket.Row, now int64) int64 {
 		}
 	}
 	return max(0, r.Spent-before)
+}
+
+// VersionText returns a version that buckets are charged under, for people.
+func VersionText(ver int64) string {
+	if ver == 0 {
+		return "no version"
+	}
+	t, p := plan.Split(ver)
+	return fmt.Sprintf("tenant version %d, plan version %d", t, p)
 }
 
 func limitText(l bucket.Limit) string {

@@ -17,6 +17,17 @@ func (i Instant) MarshalJSON() ([]byte, error) {
 	return json.Marshal(time.Unix(0, int64(i)).UTC())
 }
 
+// UnmarshalJSON implements json.Unmarshaler.
+func (i *Instant) UnmarshalJSON(data []byte) error {
+	var t *time.Time
+	if err := json.Unmarshal(data, &t); err != nil || t == nil {
+		*i = 0
+		return err
+	}
+	*i = Instant(t.UnixNano())
+	return nil
+}
+
 func (i Instant) String() string { return TimeText(int64(i)) }
 
 // TimeText returns a time, in ns since the Unix epoch, for people.

@@ -38,7 +38,7 @@ func TenantOf(s ddbstore.Tenant) (plan.Tenant, error) {
 	}
 	return plan.Tenant{
 		ID: s.ID, Plan: s.Plan, Suspended: s.Status == ddbstore.Suspended,
-		Overrides: o, Stamp: s.Stamp, Carry: carry,
+		Overrides: o, Ver: s.Version, Stamp: s.Stamp, Carry: carry,
 	}, nil
 }
 
