@@ -54,7 +54,9 @@ func newReconciler(getenv func(string) string) (*reconciler.Reconciler, error) {
 	}
 	if s.StrictTable != "" {
 		o.Strict = ddbstore.NewStrict(client, s.StrictTable)
-		o.Sweep = func(ctx context.Context, now int64) (int, error) { return ddbstore.Sweep(ctx, client, s.StrictTable, now) }
+		o.Sweep = func(ctx context.Context, now int64) (int, error) {
+			return ddbstore.Sweep(ctx, client, s.StrictTable, now)
+		}
 	}
 	return reconciler.New(o), nil
 }
