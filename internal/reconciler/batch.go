@@ -117,37 +117,48 @@ func (r *Reconciler) work(ctx context.Context, tasks []*task) {
 	}
 }
 
-// apply brings what has changed to what it is now. It never panics.
-func (r *Reconciler) apply(ctx context.Context, c change) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			r.log.Error("panic", "kind", c.kind, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			err = errors.New("panic")
+// apply brings what has changed to what it is now.
+func (r *Reconciler) apply(ctx context.Context, c change) error {
+	return r.safely(string(c.kind), func() error {
+		if c.kind == heartbeat {
+			return r.hear(ctx, c.id)
 		}
-	}()
-	if c.kind == heartbeat {
-		return r.hear(ctx, c.id)
-	}
-	var n Tally
-	var since int64
+		n, since, err := r.bringChange(ctx, c)
+		a := Applied{Kind: string(c.kind), Rows: n, Err: err}
+		if err == nil && since > 0 && (n.Changed > 0 || c.kind == planChange) {
+			a.Effect = time.Duration(max(0, r.now()-since))
+		}
+		r.observe.Applied(a)
+		if err == nil {
+			r.log.Info("change applied", "kind", c.kind, "id", c.name(),
+				"changed", n.Changed, "skipped", n.Skipped, "failed", n.Failed, "effectMs", a.Effect.Milliseconds())
+		}
+		return err
+	})
+}
+
+// bringChange brings rows to what a change says now, and returns since when that
+// holds.
+func (r *Reconciler) bringChange(ctx context.Context, c change) (Tally, int64, error) {
 	switch c.kind {
 	case planChange:
-		n, since, err = r.plan(ctx, c.id)
+		return r.plan(ctx, c.id)
 	case tenantChange:
-		n, since, err = r.tenant(ctx, c.id)
-	case credentialChange:
-		n, since, err = r.credential(ctx, c.id)
+		return r.tenant(ctx, c.id)
 	}
-	a := Applied{Kind: string(c.kind), Rows: n, Err: err}
-	if err == nil && since > 0 && (n.Changed > 0 || c.kind == planChange) {
-		a.Effect = time.Duration(max(0, r.now()-since))
-	}
-	r.observe.Applied(a)
-	if err == nil {
-		r.log.Info("change applied", "kind", c.kind, "id", c.name(),
-			"changed", n.Changed, "skipped", n.Skipped, "failed", n.Failed, "effectMs", a.Effect.Milliseconds())
-	}
-	return err
+	return r.credential(ctx, c.id)
+}
+
+// safely makes an error of a panic: what one plan or tenant is like must not end the
+// process, and the work on others with it.
+func (r *Reconciler) safely(what string, f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.log.Error("panic", "at", what, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic at %s", what)
+		}
+	}()
+	return f()
 }
 
 // credential brings the tenant of a credential to what holds for it. A credential

@@ -1,6 +1,7 @@
 package reconciler
 
 import (
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"reflect"
@@ -238,5 +239,50 @@ func TestEvents(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "reconciler: ") || !strings.Contains(err.Error(), "want") {
 			t.Errorf("%s: got %v, %v", event, out, err)
 		}
+	}
+}
+
+// explosive is rows of which one is like nothing that anybody has thought of.
+type explosive struct {
+	Rows
+	key string
+}
+
+func (e explosive) Rescale(ctx context.Context, key string, c bucket.Rescale) (bucket.Outcome, error) {
+	if key == e.key {
+		panic("unthought of")
+	}
+	return e.Rows.Rescale(ctx, key, c)
+}
+
+func (e explosive) Row(ctx context.Context, key string) (bucket.Row, bool, error) {
+	if key == e.key {
+		panic("unthought of")
+	}
+	return e.Rows.Row(ctx, key)
+}
+
+// TestPanic: what one tenant is like does not end the process, nor the work on the
+// others.
+func TestPanic(t *testing.T) {
+	w := newWorld(t, func(o *Options) { o.Rows = explosive{o.Rows, "api|pro-01"} })
+	ids := w.tenants("pro", api(t, 100, 100), 4)
+	for _, id := range ids {
+		w.spend(w.rows, id, "api|"+id, 50)
+	}
+	w.putPlan(ddbstore.Plan{Name: "pro", Body: api(t, 10, 10)})
+	if failed := w.batch(rec("PLAN#pro", currentKey, "1"), rec("TENANT#pro-01", currentKey, "2")); !slices.Equal(failed, []string{"2"}) {
+		t.Errorf("failed %v, want what is about that tenant alone", failed)
+	}
+	for _, id := range []string{"pro-00", "pro-02", "pro-03"} {
+		if row := w.rowOf(w.rows, "api|"+id); row.Limit != limitOf(t, 10, 10) {
+			t.Errorf("%s: %+v", id, row)
+		}
+	}
+	if out := w.tick(); !out.Round.Finished || out.Round.Rows != 3 || out.Round.Failed != 1 {
+		t.Errorf("the round says %+v", out.Round)
+	}
+	if log := w.log.String(); !strings.Contains(log, "unthought of") || !strings.Contains(log, `"stack":"goroutine`) {
+		t.Errorf("want the panic in the log\n%s", log)
 	}
 }

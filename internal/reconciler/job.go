@@ -156,7 +156,8 @@ func (r *Reconciler) bringAll(ctx context.Context, p *plan.Plan, ids []string) (
 	var mu sync.Mutex
 	var fail error
 	done, err = r.pace.each(ctx, len(ids), func(i int) bool {
-		n, err := r.bringOne(ctx, p, ids[i])
+		var n Tally
+		err := r.safely("tenant", func() (err error) { n, err = r.bringOne(ctx, p, ids[i]); return err })
 		mu.Lock()
 		defer mu.Unlock()
 		sum.add(n)

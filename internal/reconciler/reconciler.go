@@ -64,6 +64,7 @@ type Reconciler struct {
 	now     func() int64
 	pace    pace
 	page    int // tenants that are worked on between two savings
+	slice   int // pages of a round, in one run
 }
 
 // New returns a Reconciler. It makes no call.
@@ -71,7 +72,7 @@ func New(o Options) *Reconciler {
 	r := &Reconciler{
 		region: o.Region, regions: o.Regions, config: o.Config, source: o.Source, rows: o.Rows, strict: o.Strict,
 		grace: int64(o.Grace), sweep: o.Sweep, alarms: o.Alarms, observe: o.Observer, log: o.Log, now: o.Now,
-		page: pageSize, pace: pace{parallel: o.Parallel, jitter: o.Jitter, sleep: o.Sleep},
+		page: pageSize, slice: slicePages, pace: pace{parallel: o.Parallel, jitter: o.Jitter, sleep: o.Sleep},
 	}
 	if r.pace.parallel <= 0 {
 		r.pace.parallel = DefaultParallel

@@ -30,7 +30,7 @@ const (
 
 	// sliceTime and slicePages bound what a scheduled run does of a round.
 	sliceTime  = 20 * time.Second
-	slicePages = 50
+	slicePages = 100
 
 	// settle is how long a change has before a row that it has not reached is drift.
 	settle = int64(5 * time.Minute)
@@ -68,7 +68,7 @@ func (r *Reconciler) round(ctx context.Context, now int64, home bool) (out Round
 		job = ddbstore.Job{Region: r.region, ID: roundID, Started: now, Version: job.Version}
 	}
 	v := visitor{Reconciler: r, home: home, plans: map[string]*plan.Plan{}}
-	for range slicePages {
+	for range r.slice {
 		page, err := r.config.Tenants(ctx, job.Cursor, r.page)
 		if err != nil {
 			return out, err
@@ -118,7 +118,8 @@ func (v *visitor) visitAll(ctx context.Context, ids []string) (sum Round, done i
 	var mu sync.Mutex
 	var fail error
 	done, err = v.pace.each(ctx, len(ids), func(i int) bool {
-		n, err := v.visit(ctx, ids[i])
+		var n Round
+		err := v.safely("tenant", func() (err error) { n, err = v.visit(ctx, ids[i]); return err })
 		mu.Lock()
 		defer mu.Unlock()
 		sum.add(n)
@@ -157,30 +158,11 @@ func (v *visitor) visit(ctx context.Context, id string) (n Round, err error) {
 	if err != nil {
 		return n, fmt.Errorf("plan %s: %w", t.Plan, err)
 	}
-	var own, strict []counted
-	eff, ver := plan.Effective(p, t, v.now())
-	for _, b := range targets(eff, id) {
-		row, found, err := v.row(ctx, b)
-		if err != nil {
-			return n, err
-		}
-		if !found {
-			continue
-		}
-		n.Rows++
-		if b.strict && v.strict != nil {
-			strict = append(strict, counted{b.key, row})
-		} else {
-			own = append(own, counted{b.key, row})
-		}
-		repaired, err := v.repair(ctx, b, row, ver, eff.Carry, plan.Since(p, t, v.now()))
-		if err != nil {
-			return n, err
-		}
-		if repaired {
-			n.Drift++
-		}
+	rows, err := v.compare(ctx, p, t, &n)
+	if err != nil {
+		return n, err
 	}
+	own, strict := rows[false], rows[true]
 	booked, err := v.book(ctx, v.region, id, own, v.rows)
 	if err == nil && v.home && v.strict != nil {
 		var more bool
@@ -196,22 +178,50 @@ func (v *visitor) visit(ctx context.Context, id string) (n Round, err error) {
 	return n, err
 }
 
+// compare puts right what of a tenant's rows is not as it should be, counts that in
+// n, and returns the rows, those of the strict table under true.
+func (v *visitor) compare(ctx context.Context, p *plan.Plan, t plan.Tenant, n *Round) (map[bool][]counted, error) {
+	now := v.now()
+	eff, ver := plan.Effective(p, t, now)
+	to := bucket.Rescale{Ver: ver, Carry: eff.Carry, Since: plan.Since(p, t, now)}
+	rows := make(map[bool][]counted)
+	for _, b := range targets(eff, t.ID) {
+		row, found, err := v.row(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			continue
+		}
+		n.Rows++
+		strict := b.strict && v.strict != nil
+		rows[strict] = append(rows[strict], counted{b.key, row})
+		repaired, err := v.repair(ctx, b, row, to)
+		if err != nil {
+			return nil, err
+		}
+		if repaired {
+			n.Drift++
+		}
+	}
+	return rows, nil
+}
+
 // repair brings a row to the configuration if it is not there although it has had
 // time to be.
-func (v *visitor) repair(ctx context.Context, b target, row bucket.Row, ver int64, carry bucket.Carry, since int64) (bool, error) {
-	now := v.now()
-	if age := now - since; -settle < age && age < settle {
+func (v *visitor) repair(ctx context.Context, b target, row bucket.Row, to bucket.Rescale) (bool, error) {
+	to.Limit, to.Now = b.limit, v.now()
+	if age := to.Now - to.Since; -settle < age && age < settle {
 		return false, nil
 	}
-	to := bucket.Rescale{Limit: b.limit, Ver: ver, Carry: carry, Since: since, Now: now}
 	if _, differs := to.Apply(row); !differs {
 		return false, nil
 	}
-	status, err := v.rescale(ctx, b, ver, carry, since)
+	status, err := v.rescale(ctx, b, to)
 	if err != nil || status != bucket.Charged {
 		return false, err
 	}
-	v.log.Warn("drift repaired", "bucket", b.key, "had", row.Ver, "has", ver)
+	v.log.Warn("drift repaired", "bucket", b.key, "had", row.Ver, "has", to.Ver)
 	return true, nil
 }
 

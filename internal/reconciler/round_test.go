@@ -69,15 +69,15 @@ func TestDrift(t *testing.T) {
 // and sees every tenant once.
 func TestRoundIsResumed(t *testing.T) {
 	w := newWorld(t, nil)
-	w.page = 1
-	ids := w.tenants("pro", api(t, 100, 100), slicePages+3)
+	w.page, w.slice = 2, 5
+	ids := w.tenants("pro", api(t, 100, 100), 13)
 	for _, id := range ids {
 		w.spend(w.rows, id, "api|"+id, 1)
 	}
 	first := w.tick().Round
 	w.pass(time.Minute)
 	second := w.tick().Round
-	if first.Finished || first.Tenants != slicePages || !second.Finished || second.Tenants != 3 || second.Took != time.Minute {
+	if first.Finished || first.Tenants != 10 || !second.Finished || second.Tenants != 3 || second.Took != time.Minute {
 		t.Errorf("first %+v, then %+v", first, second)
 	}
 	if first.Booked+second.Booked != int64(len(ids)) {

@@ -56,7 +56,7 @@ func (r *Reconciler) schedule(ctx context.Context) (Report, error) {
 
 	var errs []error
 	task := func(name string, do func() error) {
-		if err := do(); err != nil {
+		if err := r.safely(name, do); err != nil {
 			out.Failed = append(out.Failed, name)
 			errs = append(errs, fmt.Errorf("%s: %w", name, err))
 			r.log.Error("task not done", "task", name, "error", err)

@@ -84,9 +84,9 @@ func (r *Reconciler) tenant(ctx context.Context, id string) (Tally, int64, error
 func (r *Reconciler) bring(ctx context.Context, p *plan.Plan, t plan.Tenant) (n Tally, err error) {
 	now := r.now()
 	eff, ver := plan.Effective(p, t, now)
-	since := plan.Since(p, t, now)
+	to := bucket.Rescale{Ver: ver, Carry: eff.Carry, Since: plan.Since(p, t, now)}
 	for _, b := range targets(eff, t.ID) {
-		status, err := r.rescale(ctx, b, ver, eff.Carry, since)
+		status, err := r.rescale(ctx, b, to)
 		if err != nil {
 			return n, fmt.Errorf("tenant %s: %w", t.ID, err)
 		}
@@ -100,10 +100,11 @@ func (r *Reconciler) bring(ctx context.Context, p *plan.Plan, t plan.Tenant) (n 
 	return n, nil
 }
 
-// rescale brings a row to a limit that came into force at since.
-func (r *Reconciler) rescale(ctx context.Context, b target, ver int64, carry bucket.Carry, since int64) (status bucket.Status, err error) {
+// rescale brings the row of a bucket to its limit, as to says.
+func (r *Reconciler) rescale(ctx context.Context, b target, to bucket.Rescale) (status bucket.Status, err error) {
 	err = r.pace.try(ctx, func() error {
-		out, err := r.table(b.strict).Rescale(ctx, b.key, bucket.Rescale{Limit: b.limit, Ver: ver, Carry: carry, Since: since, Now: r.now()})
+		to.Limit, to.Now = b.limit, r.now()
+		out, err := r.table(b.strict).Rescale(ctx, b.key, to)
 		status = out.Status
 		return err
 	}, ddbstore.ErrConflict)
