@@ -53,21 +53,28 @@ func (l live) call(t *testing.T) testbootstrap.Reply {
 	return invoke(t, l.Function, event(t, "apigw-custom-auth-request-type-request"))
 }
 
-// until calls the function until the reply is one for which ok is true, and returns
-// that.
-func (l live) until(t *testing.T, what string, ok func(testbootstrap.Reply) bool) testbootstrap.Reply {
+// The two kinds of process: one that has requests all the time, and one that must
+// look at what has changed before it decides.
+const (
+	busy = 50 * time.Millisecond // between requests
+	idle = 2 * time.Second
+)
+
+// until calls the function after every pause, until the reply is one for which ok
+// is true, and returns that.
+func (l live) until(t *testing.T, what string, pause time.Duration, ok func(testbootstrap.Reply) bool) testbootstrap.Reply {
 	t.Helper()
 	began := time.Now()
-	for {
+	for calls := 1; ; calls++ {
+		time.Sleep(pause)
 		r := l.call(t)
 		if ok(r) {
-			t.Logf("%s after %v", what, time.Since(began).Round(time.Millisecond))
+			t.Logf("%s after %v, with request %d", what, time.Since(began).Round(time.Millisecond), calls)
 			return r
 		}
 		if time.Since(began) > honoured {
 			t.Fatalf("not %s after %v: %s %q\n%s", what, time.Since(began), r.Payload, r.Err, l.Log())
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 }
 
@@ -82,9 +89,9 @@ func TestSuspendAndResume(t *testing.T) {
 		t.Fatalf("before: %+v", a)
 	}
 	l.write(t, ddbstore.Tenant{ID: "acme", Plan: "small", Status: ddbstore.Suspended, Version: 1})
-	l.until(t, "suspended", coded("tenant_suspended"))
+	l.until(t, "suspended", busy, coded("tenant_suspended"))
 	l.write(t, ddbstore.Tenant{ID: "acme", Plan: "small", Status: ddbstore.Active, Version: 2})
-	l.until(t, "resumed", coded("ok"))
+	l.until(t, "resumed", idle, coded("ok"))
 }
 
 // TestRevoke: a key is nobody's from then on, and others of the tenant are good.
@@ -96,7 +103,7 @@ func TestRevoke(t *testing.T) {
 	}
 	l.write(t, ddbstore.Credential{Hash: key, Tenant: "acme", Status: ddbstore.CredentialRevoked, Version: 1},
 		ddbstore.Credential{Hash: directory.HashOf("acme-dev-key-2"), Tenant: "acme"})
-	l.until(t, "revoked", func(r testbootstrap.Reply) bool { return r.Err == "Unauthorized" })
+	l.until(t, "revoked", idle, func(r testbootstrap.Reply) bool { return r.Err == "Unauthorized" })
 	other := []byte(strings.ReplaceAll(string(event(t, "apigw-custom-auth-request-type-request")), "acme-dev-key-1", "acme-dev-key-2"))
 	if a := decode(t, invoke(t, l.Function, other)); a.effect() != "Allow" || a.Context["tenant"] != "acme" {
 		t.Errorf("the other key: %+v", a)
