@@ -12,10 +12,11 @@ GOARCH_arm64 := arm64
 GOARCH_x86_64 := amd64
 HOST_ARCH := $(if $(filter aarch64 arm64,$(shell uname -m)),arm64,x86_64)
 
-# lambda.norpc leaves out net/rpc, which only the retired go1.x runtime needs. No paths, no commit and no build id: the
-# same source is the same binary, so a deployment that changes nothing uploads nothing.
+# lambda.norpc leaves out net/rpc, which only the retired go1.x runtime needs, and grpcnotrace 0.6 MB of gRPC's, which the
+# X-Ray SDK brings along. No paths, no commit and no build id: the same source is the same binary, so a deployment that
+# changes nothing uploads nothing.
 LAMBDA_BUILD = CGO_ENABLED=0 GOOS=linux GOARCH=$(GOARCH_$(ARCH)) \
-	go build -trimpath -buildvcs=false -tags lambda.norpc -ldflags "-s -w -buildid="
+	go build -trimpath -buildvcs=false -tags lambda.norpc,grpcnotrace -ldflags "-s -w -buildid="
 FUNCTIONS := $(patsubst functions/%/main.go,%,$(wildcard functions/*/main.go))
 
 # The root module, and those with a go.mod of their own: they have dependencies the root must not carry.

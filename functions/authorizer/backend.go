@@ -8,12 +8,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"weir/internal/breaker"
 	"weir/internal/directory"
 	"weir/internal/limiter"
 	"weir/internal/memstore"
 	"weir/internal/plan"
 	"weir/internal/settings"
+	"weir/internal/telemetry"
+	"weir/internal/telemetry/metric"
+	"weir/internal/telemetry/watch"
 	"weir/pkg/ddbstore"
 )
 
@@ -25,47 +27,38 @@ type backend struct {
 	badCredentials *plan.Limit // nil for the default
 }
 
-func open(s settings.Settings, log *slog.Logger) (backend, error) {
+func open(s settings.Settings, r *telemetry.Recorder, log *slog.Logger) (backend, error) {
 	if s.Store == settings.Memory {
 		return openMemory(s, log)
 	}
-	return openDynamoDB(s, log)
+	return openDynamoDB(s, r, log)
 }
 
-func openDynamoDB(s settings.Settings, log *slog.Logger) (backend, error) {
+func openDynamoDB(s settings.Settings, r *telemetry.Recorder, log *slog.Logger) (backend, error) {
 	cfg, err := ddbstore.EnvConfig(os.Getenv)
 	if err != nil {
 		return backend{}, err
 	}
-	client := ddbstore.NewClient(cfg)
-	guard := func(name string, store limiter.Store) limiter.Store {
-		return breaker.NewStore(store, breaker.Options{
-			Name:     name,
-			Mode:     "limits follow their failure policy",
-			Patience: s.StoreTimeout / 2,
-			Log:      log,
-		})
+	if cfg, err = traced(cfg); err != nil {
+		return backend{}, err
 	}
-	config := configuration(s, cfg, client, log)
+	client := ddbstore.NewClient(cfg)
+	config := watch.Config(r, configuration(s, cfg, client, log), now)
+	d := directory.NewCached(config, directory.Options{Anonymous: s.Anonymous, Feed: config, Replaced: watch.Replaced(r), Log: log})
+	watch.Directory(r, d)
 	b := backend{
-		store:     guard("buckets", ddbstore.New(client, s.BucketsTable, s.Region)),
-		directory: directory.NewCached(config, directory.Options{Anonymous: s.Anonymous, Feed: config, Log: log}),
+		store:     guard(s, r, log, metric.Buckets, ddbstore.New(client, s.BucketsTable, s.Region)),
+		directory: d,
 	}
 	if s.StrictTable != "" {
-		b.strict = guard("strict buckets", ddbstore.NewStrict(client, s.StrictTable))
+		b.strict = guard(s, r, log, metric.Strict, ddbstore.NewStrict(client, s.StrictTable))
 	}
 	return b, nil
 }
 
-// source is a directory.Source and the Feed of it.
-type source interface {
-	directory.Source
-	directory.Feed
-}
-
 // configuration returns the config table, with its replicas in the other Regions
 // to fall back on.
-func configuration(s settings.Settings, cfg aws.Config, here *dynamodb.Client, log *slog.Logger) source {
+func configuration(s settings.Settings, cfg aws.Config, here *dynamodb.Client, log *slog.Logger) watch.Source {
 	replica := func(region string, client *dynamodb.Client, table string) directory.Replica {
 		t := directory.FromTable(ddbstore.NewConfig(client, table))
 		return directory.Replica{Region: region, Source: t, Feed: t}

@@ -14,6 +14,7 @@ import (
 	"weir/internal/authorizer"
 	"weir/internal/limiter"
 	"weir/internal/settings"
+	"weir/internal/telemetry/watch"
 )
 
 func main() {
@@ -44,7 +45,8 @@ func handler() (h *authorizer.Handler, release func(), err error) {
 		return nil, nil, err
 	}
 	log := s.Logger(os.Stdout)
-	b, err := open(s, log)
+	r := newRecorder(s)
+	b, err := open(s, r, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -56,6 +58,7 @@ func handler() (h *authorizer.Handler, release func(), err error) {
 		Strict:    b.strict,
 		Processes: s.Processes,
 	})
+	watch.Limiter(r, l)
 	h = authorizer.New(b.directory, l, authorizer.Options{
 		KeyHeader:      s.KeyHeader,
 		HTTP:           authorizer.HTTPStyle{IAM: s.HTTPResponse == settings.IAM, Flag: s.OverLimit == settings.Flag},
@@ -63,13 +66,16 @@ func handler() (h *authorizer.Handler, release func(), err error) {
 		Strict:         b.strict != nil || len(s.Regions) == 1, // one Region alone is exact
 		BadCredentials: b.badCredentials,
 		Log:            log,
+		Observer:       newObserver(s, r, log),
 	})
 	release = func() {
+		r.Flush(now()) // first, since it takes no time
 		ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 		defer cancel()
-		if n := l.Release(ctx, time.Now().UnixNano()); n > 0 {
+		if n := l.Release(ctx, now()); n > 0 {
 			log.Info("tokens returned", "tokens", n)
 		}
+		r.Flush(now())
 	}
 	return h, release, nil
 }

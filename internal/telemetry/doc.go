@@ -23,7 +23,7 @@
 //
 // Three things bring the lines forward, to a second after the last ones at
 // the soonest: many decisions ([Options.MostDecisions]); a store that stops
-// answering, or answers again; an unexpected error. On SIGTERM, [Recorder.Flush]
+// answering, or answers again; the first unexpected error of an interval. On SIGTERM, [Recorder.Flush]
 // writes what is left. A process that is killed without one loses an interval.
 //
 // # What is bounded

@@ -19,11 +19,12 @@ func (r *Recorder) Meter(table string, now func() int64) *Meter {
 	return &Meter{calls: r.Counter(metric.StoreCalls, table), took: r.Distribution(metric.StoreTime, table), now: now}
 }
 
-// Begin begins a call and returns what ends it.
-func (m *Meter) Begin() (end func()) {
+// Begin begins an operation. What it returns ends it, and is told how many calls it
+// took: at least one.
+func (m *Meter) Begin() (end func(calls int64)) {
 	began := m.now()
-	return func() {
-		m.calls.Add(1)
+	return func(calls int64) {
+		m.calls.Add(max(calls, 1))
 		m.took.Observe((m.now() - began) / int64(time.Microsecond))
 	}
 }

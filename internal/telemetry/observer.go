@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"sync/atomic"
 
 	"weir/internal/telemetry/metric"
 )
@@ -22,6 +23,7 @@ type Observer struct {
 	recorder *Recorder
 	tracer   Tracer
 	refusals *refusals
+	told     atomic.Int64 // end of the interval in which something failed last
 }
 
 // NewObserver returns an Observer.
@@ -54,8 +56,11 @@ func (o *Observer) Answered(ctx context.Context, s Span, d Decision, x Detail) {
 }
 
 // Failed is called when something happened that should not; kind is one of
-// package metric.
+// package metric. The first time in an interval is written soon.
 func (o *Observer) Failed(now int64, kind string) {
 	o.recorder.Counter(metric.UnexpectedErrors, kind).Add(1)
-	o.recorder.Hurry(now)
+	until := o.told.Load()
+	if o.recorder.reached(until, now) && o.told.CompareAndSwap(until, o.recorder.endOf(now)) {
+		o.recorder.Hurry(now)
+	}
 }

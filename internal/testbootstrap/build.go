@@ -11,7 +11,7 @@ import (
 // LAMBDA_BUILD, into dir and returns the path of its bootstrap.
 func Build(dir, name string) (string, error) {
 	bootstrap := filepath.Join(dir, "bootstrap")
-	cmd := exec.Command("go", "build", "-trimpath", "-tags", "lambda.norpc", "-ldflags", "-s -w -buildid=", "-o", bootstrap, "weir/functions/"+name)
+	cmd := exec.Command("go", "build", "-trimpath", "-tags", "lambda.norpc,grpcnotrace", "-ldflags", "-s -w -buildid=", "-o", bootstrap, "weir/functions/"+name)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build functions/%s: %w\n%s", name, err, out)

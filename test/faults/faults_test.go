@@ -54,7 +54,7 @@ func faults() []fault {
 		{name: "connections reset", lasts: 2500 * time.Millisecond, begin: set(testengine.Reset), end: unset},
 		{name: "half throttled", lasts: 2 * time.Second, begin: set(testengine.EverySecond(testengine.Throttle)), end: unset, partial: true},
 		{name: "gone", lasts: *outage, begin: down, end: up},
-		{name: "slow, then back", lasts: 2500 * time.Millisecond, begin: set(testengine.Slow(3 * deadline)), end: unset},
+		{name: "slow, then back", lasts: 3500 * time.Millisecond, begin: set(testengine.Slow(3 * deadline)), end: unset},
 	}
 }
 
@@ -77,8 +77,11 @@ func testFault(t *testing.T, fa fault, p policy) {
 		t.Fatalf("no answer from the bucket before the fault\n%s", f.lines())
 	}
 
+	began := time.Now()
 	fa.begin(f.proxy)
 	r := f.traffic(fa.lasts)
+	f.modes.look(f.Log())
+	ended := time.Now()
 	fa.end(t, f.proxy)
 
 	took, ok := f.until(2 * recovery)
@@ -92,6 +95,7 @@ func testFault(t *testing.T, fa fault, p policy) {
 	} else {
 		blind(t, f, r, p)
 	}
+	f.metrics(began, ended, leases)
 	f.drain()
 	f.accounts()
 }
@@ -112,6 +116,23 @@ func blind(t *testing.T, f *function, r record, p policy) {
 	if !f.told || begins > 1 || ends != 1 {
 		t.Errorf("the log says %q (%t) and %d times %q, want one line of each\n%s", outageBegins, f.told, ends, outageEnds, f.lines())
 	}
+}
+
+// metrics checks that the metrics name the mode that limits were in, soon after it
+// began, which is when leases had ended, and its end, soon after that.
+func (f *function) metrics(began, ended time.Time, leases time.Duration) {
+	f.t.Helper()
+	if !f.modes.begun(began, leases+toldWithin) {
+		f.t.Errorf("no line says within %v that limits follow their failure policy: %+v", leases+toldWithin, f.modes.modes)
+	}
+	for f.modes.look(f.Log()); !f.modes.over() && time.Since(ended) < recovery+toldWithin+leases; f.modes.look(f.Log()) {
+		f.call()
+		time.Sleep(pace)
+	}
+	if !f.modes.over() {
+		f.t.Errorf("no line says that the mode is over, %v after the store is back and with an interval of %v: %+v", time.Since(ended), interval, f.modes.modes)
+	}
+	f.t.Logf("metrics: %+v", f.modes.modes)
 }
 
 // halfBlind checks answers while some can be told: the limit goes on.

@@ -38,6 +38,7 @@ type function struct {
 	event   []byte
 	answers map[code]int // by code, since it was started
 	told    bool         // the log has said that a store does not answer
+	modes   watch        // what the metrics have said
 }
 
 // What the log says of an outage.

@@ -36,7 +36,10 @@ func (f *function) traffic(d time.Duration) record {
 		next := time.Now().Add(pace)
 		r.idle = append(r.idle, f.idle())
 		r.samples = append(r.samples, f.call())
-		f.told = f.told || len(r.idle)%25 == 0 && strings.Contains(f.lines(), outageBegins) // Log keeps the end only
+		if len(r.idle)%25 == 0 { // Log keeps the end only
+			f.told = f.told || strings.Contains(f.lines(), outageBegins)
+			f.modes.look(f.Log())
+		}
 		time.Sleep(time.Until(next))
 	}
 	return r

@@ -89,7 +89,7 @@ var (
 	}
 	StoreTime = Metric{
 		Name: "StoreTime", Unit: Microseconds, Type: Values, By: authorizer, Dimensions: byStore,
-		Meaning: "How long a call took.",
+		Meaning: "How long an operation on the table took; most are one call.",
 		Action:  "Above a few milliseconds at p99: look at the table's throttling and at the health of DynamoDB; a hot item slows down at 1,000 writes/s.",
 	}
 	StoreErrors = Metric{
@@ -128,8 +128,8 @@ var (
 	}
 	PlanChangeLatency = Metric{
 		Name: "PlanChangeLatency", Unit: Milliseconds, Type: Values, By: authorizer, Dimensions: byRegion,
-		Meaning: "From a change of a plan or tenant to a process's first decision under it.",
-		Action:  "Above 2 s and replication: ReplicationLag, then ConfigAge. Processes without requests learn late and harm nobody.",
+		Meaning: "For how long after a change of a plan, tenant or credential a process still decided by what was before it.",
+		Action:  "Above 2 s and replication: ReplicationLag, then ConfigAge.",
 	}
 	ClockSkew = Metric{
 		Name: "ClockSkew", Unit: Milliseconds, Type: Gauge, By: authorizer, Dimensions: byRegion,

@@ -1,0 +1,185 @@
+package watch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/internal/breaker"
+	"weir/internal/directory"
+	"weir/internal/limiter"
+	"weir/internal/memstore"
+	"weir/internal/plan"
+	"weir/internal/telemetry"
+	"weir/internal/telemetry/metric"
+	"weir/pkg/bucket"
+)
+
+const t0 = int64(1_796_072_400_000_000_000)
+
+// rig is a Recorder whose lines can be read.
+type rig struct {
+	*telemetry.Recorder
+	t   *testing.T
+	out bytes.Buffer
+	now int64
+}
+
+func newRig(t *testing.T) *rig {
+	g := &rig{t: t, now: t0}
+	g.Recorder = telemetry.New(telemetry.Options{Out: &g.out, Region: "eu-west-1"})
+	return g
+}
+
+func (g *rig) clock() int64 { return g.now }
+
+// written flushes and returns the numbers by metric and table; of distributions how
+// many values there are.
+func (g *rig) written() map[string]float64 {
+	g.t.Helper()
+	g.Flush(g.now)
+	all := make(map[string]float64)
+	for line := range bytes.Lines(g.out.Bytes()) {
+		var doc map[string]any
+		if err := json.Unmarshal(line, &doc); err != nil {
+			g.t.Fatal(err)
+		}
+		for name, v := range doc {
+			if table, ok := doc[string(metric.Store)].(string); ok {
+				name = name + " " + table
+			}
+			switch v := v.(type) {
+			case float64:
+				all[name] += v
+			case map[string]any:
+				if n, ok := v["Count"].(float64); ok {
+					all[name] += n
+				}
+			}
+		}
+	}
+	g.out.Reset()
+	return all
+}
+
+func (g *rig) want(got map[string]float64, name string, want float64) {
+	g.t.Helper()
+	if v, ok := got[name]; !ok || v != want {
+		g.t.Errorf("%s is %v (%t), want %v; all: %v", name, v, ok, want, got)
+	}
+}
+
+// TestStoreAndBreaker: calls, failures and the state of a table's breaker arrive.
+func TestStoreAndBreaker(t *testing.T) {
+	g := newRig(t)
+	m := memstore.New("eu-west-1")
+	b := breaker.NewStore(Store(g.Recorder, metric.Buckets, m, g.clock), breaker.Options{Log: slog.New(slog.DiscardHandler), OnChange: Changed(g.Recorder, g.clock), Now: g.clock})
+	Breaker(g.Recorder, metric.Buckets, b.Breaker)
+	l := limiter.New(b, limiter.Options{Region: "eu-west-1"})
+	Limiter(g.Recorder, l)
+	limit, err := bucket.NewLimit(bucket.Rate{Count: 10, Period: time.Second}, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decide := func(n int) {
+		for range n {
+			g.now += int64(time.Millisecond)
+			l.Decide(context.Background(), g.now, []limiter.Check{{Name: "api", Key: "api|acme", Limit: limit, Cost: 7}})
+		}
+	}
+	decide(3) // one fits
+	got := g.written()
+	units := l.Costs()
+	g.want(got, "WriteUnits", units.Units)
+	g.want(got, "RefusalWriteUnits", units.OnRefusals)
+	g.want(got, "BreakerOpen buckets", 0)
+	if got["StoreCalls buckets"] < 2 || got["StoreTime buckets"] < 2 || units.OnRefusals == 0 {
+		t.Errorf("got %v, want two calls at least, one of them for a refusal", got)
+	}
+
+	m.Fault = func(context.Context, string) error { return limiter.ErrUnavailable }
+	g.now += int64(time.Minute)
+	decide(20)
+	got = g.written()
+	g.want(got, "BreakerOpen buckets", 1)
+	g.want(got, "StoreErrors buckets", breaker.DefaultFailures)
+	g.want(got, "StoreSkips buckets", 20-breaker.DefaultFailures)
+
+	m.Fault = func(context.Context, string) error { return limiter.ErrThrottled }
+	g.now += int64(time.Minute)
+	decide(1)
+	got = g.written()
+	g.want(got, "StoreThrottles buckets", 1)
+	g.want(got, "BreakerOpen buckets", 0)
+
+	g.now += int64(time.Second)
+	if _, err := b.Rows(context.Background(), "api|acme"); !errors.Is(err, limiter.ErrThrottled) {
+		t.Errorf("Rows: %v", err)
+	}
+	g.want(g.written(), "StoreCalls buckets", 1)
+}
+
+// config is a Source that fails as told.
+type config struct{ err error }
+
+func (c *config) Credential(context.Context, directory.Hash) (directory.Credential, error) {
+	return directory.Credential{Tenant: "acme"}, c.err
+}
+
+func (c *config) Tenant(context.Context, string) (plan.Tenant, error) {
+	return plan.Tenant{ID: "acme", Plan: "pro"}, c.err
+}
+
+func (c *config) Plan(context.Context, string) (*plan.Plan, error) {
+	return &plan.Plan{Name: "pro"}, c.err
+}
+
+func (c *config) Changes(context.Context, int64, int) ([]directory.Change, bool, error) {
+	return nil, false, c.err
+}
+
+// TestConfig: calls of the config table arrive, by what they came to, and how old
+// the configuration is.
+func TestConfig(t *testing.T) {
+	g := newRig(t)
+	c := &config{}
+	s := Config(g.Recorder, c, g.clock)
+	d := directory.NewCached(s, directory.Options{Feed: s, Replaced: Replaced(g.Recorder), Log: slog.New(slog.DiscardHandler)})
+	Directory(g.Recorder, d)
+	if _, ok := g.written()["ConfigAge"]; ok {
+		t.Error("there is an age before the first request")
+	}
+	if e, err := d.ByCredential(t.Context(), g.now, directory.HashOf("k")); err != nil || e.Tenant.ID != "acme" {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	g.now += int64(7 * time.Second)
+	got := g.written()
+	g.want(got, "StoreCalls config", 3)
+	g.want(got, "ConfigAge", 7)
+	for _, tt := range []struct {
+		err  error
+		name string
+	}{{limiter.ErrThrottled, "StoreThrottles config"}, {limiter.ErrUnavailable, "StoreErrors config"}, {context.DeadlineExceeded, "StoreErrors config"}} {
+		c.err = tt.err
+		if _, _, err := s.Changes(t.Context(), 0, 1); !errors.Is(err, tt.err) {
+			t.Errorf("%v became %v", tt.err, err)
+		}
+		g.want(g.written(), tt.name, 1)
+	}
+	for _, err := range []error{directory.ErrNotFound, directory.ErrInvalid, context.Canceled} {
+		c.err = err
+		_, _ = s.Plan(t.Context(), "pro")
+		for name := range g.written() {
+			if strings.HasPrefix(name, "StoreErrors") || strings.HasPrefix(name, "StoreThrottles") {
+				t.Errorf("%v counts as %s", err, name)
+			}
+		}
+	}
+	Replaced(g.Recorder)(1200 * time.Millisecond)
+	g.want(g.written(), "PlanChangeLatency", 1)
+}
