@@ -30,17 +30,18 @@ func main() {
 }
 
 // newReconciler puts the parts together. It makes no call.
-func newReconciler(getenv func(string) string) (*reconciler.Reconciler, error) {
+func newReconciler(getenv func(string) string) (counted, error) {
 	s, err := settings.ReconcilerFromEnv(getenv)
 	if err != nil {
-		return nil, err
+		return counted{}, err
 	}
 	cfg, err := ddbstore.EnvConfig(getenv)
 	if err != nil {
-		return nil, err
+		return counted{}, err
 	}
 	client := ddbstore.NewClient(cfg)
 	config := ddbstore.NewConfig(client, s.ConfigTable).Consistent().In(s.Region)
+	recorder, observer := newRecorder(s)
 	o := reconciler.Options{
 		Region:   s.Region,
 		Regions:  s.Regions,
@@ -50,6 +51,7 @@ func newReconciler(getenv func(string) string) (*reconciler.Reconciler, error) {
 		Grace:    s.Grace,
 		Alarms:   reconciler.CloudWatch{Client: cloudwatch.NewFromConfig(cfg, elsewhere(getenv)), Region: s.Region},
 		Parallel: s.Parallel,
+		Observer: observer,
 		Log:      s.Logger(os.Stdout),
 	}
 	if s.StrictTable != "" {
@@ -58,7 +60,7 @@ func newReconciler(getenv func(string) string) (*reconciler.Reconciler, error) {
 			return ddbstore.Sweep(ctx, client, s.StrictTable, now)
 		}
 	}
-	return reconciler.New(o), nil
+	return counted{reconciler.New(o), recorder}, nil
 }
 
 // elsewhere keeps CloudWatch from being looked for where DynamoDB is said to be.
