@@ -226,6 +226,11 @@ func TestRevocation(t *testing.T) {
 	if row := w.rowOf(w.rows, "api|acme"); row.Limit.Rate().Count != 9 {
 		t.Errorf("got %+v", row)
 	}
+	w.batch(rec("CRED#"+hash, currentKey, "2"))
+	last := w.seen.applied[len(w.seen.applied)-2:]
+	if last[0].Rows != (Tally{Changed: 1}) || last[0].Kind != "credential" || last[1].Rows != (Tally{Skipped: 1}) || last[1].Effect != 0 {
+		t.Errorf("the observer was told %+v", last)
+	}
 	if log := w.log.String(); strings.Contains(log, hash) || strings.Contains(log, "cret") {
 		t.Errorf("the log has more of the credential than it should:\n%s", log)
 	}
