@@ -22,9 +22,13 @@ FUNCTIONS := $(patsubst functions/%/main.go,%,$(wildcard functions/*/main.go))
 # The root module, and those with a go.mod of their own: they have dependencies the root must not carry.
 MODULES := . $(patsubst %/go.mod,%,$(wildcard */go.mod))
 GO_TEST := go test -race -shuffle=on -count=1
+# The CDK's packages take minutes to compile, and would again with the race detector, for tests that have no goroutines.
+# jsii starts its Node before any code of the tests runs, hence the environment.
+INFRA_TEST = JSII_NODE="$$(scripts/cdk-node.sh)" go test -C infra -shuffle=on -count=1
 MAX_BYTES := 16777216
 FUZZTIME ?= 10s
 BENCH ?= .
+CONFIG ?= weir.yaml
 
 TOOLS := $(CURDIR)/.tools
 export PATH := $(TOOLS)/bin:$(PATH)
@@ -32,7 +36,7 @@ export PATH := $(TOOLS)/bin:$(PATH)
 export AWS_DEFAULT_REGION ?= eu-west-1
 
 .PHONY: help check-help demo build build-all size sam-build build-AuthorizerFunction build-ReconcilerFunction test test-quick test-go \
-	test-sim lab e2e-sam fuzz bench lint fmt-check vet lint-shell lint-template tidy-check verify tools clean check-arch
+	test-sim test-infra lab e2e e2e-sam synth lint-synth fuzz bench lint fmt-check vet lint-shell lint-template tidy-check verify tools clean check-arch
 
 ##@ Everyday
 help: ## List targets
@@ -44,7 +48,7 @@ demo: ## See Weir limit a tenant; needs Go and nothing else
 test-quick: ## Go tests without tools: a test that needs an engine skips itself
 	go test ./...
 
-test: check-help tools fmt-check vet lint-shell lint-template build-all size e2e-sam test-sim test-go ## Everything CI runs: tools, linters, binaries, SAM, all Go tests
+test: check-help tools fmt-check vet lint-shell lint-template build-all size synth lint-synth e2e-sam test-sim test-go test-infra e2e ## Everything CI runs: tools, linters, binaries, SAM, all Go tests
 
 ##@ Lambda binaries
 build: check-arch ## Build every Lambda for ARCH (arm64 or x86_64) into build/<arch>/<function>/bootstrap
@@ -77,18 +81,33 @@ build-ReconcilerFunction: check-arch ## Called by `sam build`: the reconciler, i
 check-arch: ## Fail unless ARCH is arm64 or x86_64
 	@[[ -n "$(GOARCH_$(ARCH))" ]] || { echo "ARCH=$(ARCH): use arm64 or x86_64" >&2; exit 1; }
 
+##@ Infrastructure
+synth: tools ## Synthesise infra/weir.yaml, or CONFIG, into build/cdk.out; needs no account, network or Docker
+	@$(MAKE) build ARCH=arm64
+	@go build -C infra -o ../build/infra .
+	@rm -rf build/cdk.out
+	@cd infra && JSII_NODE="$$(../scripts/cdk-node.sh)" ../build/infra -config "$(CONFIG)" -out ../build/cdk.out -binaries ../build/arm64
+	@go run ./cmd/weir doctor --synth build/cdk.out
+
 ##@ Tests
-test-go: tools ## All Go tests of all modules, with the race detector; a missing engine fails
-	@for m in $(MODULES); do \
+test-go: tools ## All Go tests but those of infra, with the race detector; a missing engine fails
+	@for m in $(filter-out infra,$(MODULES)); do \
 	  echo "== go test: $$m"; \
 	  (cd "$$m" && WEIR_REQUIRE_TOOLS=1 $(GO_TEST) ./...); \
 	done
+
+test-infra: tools ## Go tests of the infrastructure, without the race detector
+	@echo "== go test: infra"
+	@$(INFRA_TEST) ./...
 
 test-sim: ## The simulator's tests in full; under the race detector they are shortened
 	go test -count=1 ./internal/sim
 
 lab: tools ## Three Regions of real parts, a load, and a story of cuts and failures (90 s)
 	@go run ./test/lab
+
+e2e: tools ## Deploy everything into an emulated AWS by cdk and sam, and use it: HTTP, a plan change, doctor (3 min)
+	WEIR_E2E=1 go test -count=1 -timeout 20m ./test/e2e
 
 e2e-sam: tools ## sam build and sam local invoke, for real, where a container engine can be had
 	@scripts/sam-local.sh
@@ -97,7 +116,7 @@ fuzz: ## Run each fuzz target for FUZZTIME (10s)
 	@scripts/fuzz.sh "$(FUZZTIME)"
 
 bench: ## Run the benchmarks that match BENCH (all)
-	@for m in $(MODULES); do \
+	@for m in $(filter-out infra,$(MODULES)); do \
 	  echo "== go test -bench: $$m"; \
 	  (cd "$$m" && go test -run '^$$' -bench '$(BENCH)' -benchmem ./...); \
 	done
@@ -123,6 +142,10 @@ lint-shell: ## shellcheck the scripts, where it is installed
 lint-template: tools ## cfn-lint and sam validate on template.yaml
 	cfn-lint template.yaml
 	sam validate --lint --template template.yaml
+
+# W3005: the CDK adds DependsOn to what a reference enforces already.
+lint-synth: synth ## cfn-lint on the templates of the CDK
+	cfn-lint --ignore-checks W3005 -- build/cdk.out/*.template.json
 
 tidy-check: ## Fail if a go.mod or go.sum is not tidy
 	@for m in $(MODULES); do (cd "$$m" && go mod tidy -diff); done

@@ -17,7 +17,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -88,10 +90,13 @@ func launch(ctx context.Context, bin string) (*Engine, error) {
 	}
 	cmd := exec.Command("/bin/sh", "-c", supervise, "sh", dir, bin)
 	cmd.SysProcAttr = ownGroup()
-	cmd.Env = append(os.Environ(),
+	// Set to nothing, a profile would be one that is missing.
+	environ := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "AWS_PROFILE=") })
+	cmd.Env = append(environ,
 		"GATEWAY_PORT="+port, "BIND_HOST=127.0.0.1", "LOG_LEVEL=WARNING", "TMPDIR="+dir,
+		"AWS_ENDPOINT_URL=http://127.0.0.1:"+port, // for the functions that it runs
 		// Its functions and SDK calls must not find real credentials.
-		"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_SESSION_TOKEN=", "AWS_PROFILE=")
+		"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_SESSION_TOKEN=")
 	cmd.Stdout, cmd.Stderr = e.log, e.log
 	if e.stdin, err = cmd.StdinPipe(); err != nil {
 		return nil, err

@@ -34,5 +34,6 @@ func NewStack(scope constructs.Construct, props *awscdk.StackProps) awscdk.Stack
 	order := orders.AddResource(jsii.String("{id}"), nil)
 	order.AddMethod(jsii.String("GET"), backend("/orders/1"), nil)
 	api.Root().AddResource(jsii.String("health"), nil).AddMethod(jsii.String("GET"), awsapigateway.NewMockIntegration(nil), nil)
+	awscdk.NewCfnOutput(stack, jsii.String("ApiUrl"), &awscdk.CfnOutputProps{Value: api.Url()})
 	return stack
 }
