@@ -118,8 +118,8 @@ func (r *Reconciler) fanOut(ctx context.Context, p *plan.Plan, job ddbstore.Job)
 }
 
 // saveTime is what it may take to save how far a job has got when its time is
-// over; shift leaves as much.
-const saveTime = time.Second
+// over; shift leaves more.
+const saveTime = 3 * time.Second
 
 // save moves a job on by seen tenants of a page, and finishes it with the last.
 func (r *Reconciler) save(ctx context.Context, job ddbstore.Job, page ddbstore.Page, seen int) (ddbstore.Job, error) {
