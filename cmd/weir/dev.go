@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -53,7 +52,10 @@ so a 429 looks as it will on AWS. Behind it is a backend that echoes the decisio
 Plans and tenants, with their API keys in plain text, come from a plans file; that
 is for development only. Buckets are in memory, or with --dynamodb-endpoint in a
 local DynamoDB such as MiniStack; then the plans file is copied into its config
-table and requests are decided from there, as they are on AWS.`,
+table and requests are decided from there, as they are on AWS.
+
+When it ends it says what it has counted, under the names of Weir's metrics; on
+SIGUSR1 it says so while it runs.`,
 		Example: `  weir dev
   weir dev --addr 127.0.0.1:0 --quiet            any free port, no request log
   weir dev --plans my-plans.yaml
@@ -70,7 +72,7 @@ table and requests are decided from there, as they are on AWS.`,
 	fl.StringVar(&f.sourceIPHeader, "source-ip-header", "", "believe this request `HEADER` about the client's address, to try limits by IP")
 	fl.StringVar(&f.endpoint, "dynamodb-endpoint", "", "keep buckets and plans in the local DynamoDB at `URL`")
 	fl.StringVar(&f.region, "region", "us-east-1", "`REGION` of its tables")
-	fl.BoolVar(&f.quiet, "quiet", false, "no line per request; what goes wrong is still reported")
+	fl.BoolVar(&f.quiet, "quiet", false, "no line per request and nothing at the end; what goes wrong is still reported")
 	return cmd
 }
 
@@ -96,7 +98,7 @@ func runDev(cmd *cobra.Command, f devFlags) error {
 	if s.store, s.directory, err = f.open(cmd.Context(), plans, s.log); err != nil {
 		return err
 	}
-	s.limiter = s.newLimiter()
+	counted := s.count()
 	h, err := s.handler()
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.plans, err)
@@ -122,25 +124,12 @@ func runDev(cmd *cobra.Command, f devFlags) error {
 	if !ln.Addr().(*net.TCPAddr).IP.IsLoopback() {
 		fmt.Fprintln(stderr, "warning: other machines can reach this address, and the plans file has keys in plain text")
 	}
+	counted.writeOnSignal(cmd.Context(), stderr)
 	err = devgateway.Serve(cmd.Context(), ln, h)
 	if !f.quiet {
-		writeCosts(stderr, s.limiter)
+		err = errors.Join(err, counted.write(stderr))
 	}
 	return err
-}
-
-// writeCosts says what the session would have cost, and whose refusals most.
-func writeCosts(w io.Writer, l *limiter.Limiter) {
-	c := l.Costs()
-	fmt.Fprintf(w, "\n%.0f write units, of which %.0f bought refusals", c.Units, c.OnRefusals)
-	for i, b := range l.Costliest(3) {
-		sep := ": "
-		if i > 0 {
-			sep = ", "
-		}
-		fmt.Fprintf(w, "%s%s %.0f", sep, b.Key, b.OnRefusals)
-	}
-	fmt.Fprintln(w)
 }
 
 // open returns where buckets and tenants are kept.

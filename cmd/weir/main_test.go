@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -78,13 +79,31 @@ type process struct {
 	*exec.Cmd
 	base   string // from the first line
 	stdout *bufio.Reader
-	stderr *bytes.Buffer // to be read after the end
+	stderr *lockedBuffer
+}
+
+// lockedBuffer can be read while it is written.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 // startDev starts `weir dev` and reads the first line of its output.
 func startDev(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
-	p := &process{Cmd: weirCommand(t, dir, append([]string{"dev", "--addr", "127.0.0.1:0"}, args...)...), stderr: new(bytes.Buffer)}
+	p := &process{Cmd: weirCommand(t, dir, append([]string{"dev", "--addr", "127.0.0.1:0"}, args...)...), stderr: new(lockedBuffer)}
 	p.Stderr = p.stderr
 	pipe, err := p.StdoutPipe()
 	if err != nil {
@@ -123,6 +142,19 @@ func (p *process) stop(t *testing.T) (stdout, stderr string) {
 	return string(rest), p.stderr.String()
 }
 
+// showCounters asks for what has been counted, and waits for it.
+func showCounters(t *testing.T, p *process) {
+	t.Helper()
+	if err := p.Process.Signal(showSignals[0]); err != nil {
+		t.Fatal(err)
+	}
+	for began := time.Now(); !strings.Contains(p.stderr.String(), "WriteUnits"); time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > 5*time.Second {
+			t.Fatalf("no counters on the signal:\n%s", p.stderr)
+		}
+	}
+}
+
 func TestDev(t *testing.T) {
 	p := startDev(t, repository)
 	for key, want := range map[string]int{"acme-dev-key-1": 200, "initech-dev-key-1": 429, "nobody": 401, "": 200} {
@@ -135,6 +167,7 @@ func TestDev(t *testing.T) {
 			t.Errorf("key %q: status %d, want %d", key, r.status, want)
 		}
 	}
+	showCounters(t, p)
 	stdout, stderr := p.stop(t)
 	for _, want := range []string{
 		"curl -i -H 'x-api-key: acme-dev-key-1' " + p.base,
@@ -146,11 +179,14 @@ func TestDev(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, stdout)
 		}
 	}
-	if n := strings.Count(stderr, "\n"); n != 6 { // a request each, an empty one, what they cost
-		t.Errorf("%d lines for 4 requests:\n%s", n, stderr)
+	requests, counted, _ := strings.Cut(stderr, "\n\n")
+	if n := strings.Count(requests+"\n", "\n"); n != 4 {
+		t.Errorf("%d lines for 4 requests:\n%s", n, requests)
 	}
-	if !strings.HasSuffix(stderr, "write units, of which 0 bought refusals\n") {
-		t.Errorf("no costs at the end of\n%s", stderr)
+	for _, want := range []string{"Decisions ", " 4, 2 allowed, 1 refused, 1 unauthorized;", "pro/api ", "tenant_suspended", "tenant acme ", "StoreCalls buckets ", "WriteUnits "} {
+		if n := strings.Count(counted, want); n != 2 { // on the signal, and at the end
+			t.Errorf("%q is there %d times, want twice:\n%s", want, n, counted)
+		}
 	}
 	for _, want := range []string{" 200 GET    /v1/things ", "acme/pro api: 99 of 100 left", " 429 ", "tenant_suspended", " 401 "} {
 		if !strings.Contains(stderr, want) {

@@ -25,6 +25,7 @@ type stack struct {
 	template  *devgateway.Template
 	keyHeader string
 	log       *slog.Logger
+	observer  authorizer.Observer // nil for none
 
 	sourceIPHeader string // see devgateway.Options
 	record         func(devgateway.Record)
@@ -42,6 +43,7 @@ func (s stack) handler() (http.Handler, error) {
 		BadCredentials: &s.plans.BadCredentials,
 		Log:            s.log,
 		Now:            s.now,
+		Observer:       s.observer,
 	})
 	g, err := devgateway.New(devgateway.Options{
 		Authorizer: func(ctx context.Context, event json.RawMessage) (any, error) {
