@@ -96,7 +96,7 @@ func diagnose(c *console, d doctor.Deployment) error {
 	for _, p := range d.Parts {
 		apis += len(p.APIs)
 	}
-	c.printf("looked at %d APIs and %d tables in %s\n", apis, len(d.Tables), strings.Join(d.Regions, ", "))
+	c.printf("looked at %s and %s in %s\n", plural(apis, "API", "APIs"), plural(len(d.Tables), "table", "tables"), strings.Join(d.Regions, ", "))
 	for _, f := range found {
 		count[f.Severity]++
 		c.printf("%s  %s: %s\n        %s (%s)\n", c.paint(paint[f.Severity], fmt.Sprintf("%-7s", f.Severity)), f.Where, f.What, f.Fix, f.Rule)
@@ -112,7 +112,7 @@ func diagnose(c *console, d doctor.Deployment) error {
 		return err
 	}
 	if n := count[doctor.Broken]; n > 0 {
-		return refusal{errors.New(plural(n, "thing is", "things are") + " broken")}
+		return refusal{errors.New(plural(n, "thing is broken", "things are broken"))}
 	}
 	return nil
 }

@@ -141,13 +141,21 @@ func (t *Template) response(r resource) Response {
 	}
 }
 
-// path returns the path of a resource, from its parents'.
+// path returns the path of a resource, from its parents'. One that is its own
+// parent has no more than so many.
 func (t *Template) path(v any) string {
-	r, ok := t.resources[t.ref(v)]
-	if !ok || r.Type != "AWS::ApiGateway::Resource" {
-		return "/" // the root is an attribute of the API
+	path := ""
+	for range 100 {
+		r, ok := t.resources[t.ref(v)]
+		if !ok || r.Type != "AWS::ApiGateway::Resource" {
+			break // the root is an attribute of the API
+		}
+		path, v = "/"+t.text(r.Properties["PathPart"])+path, r.Properties["ParentId"]
 	}
-	return strings.TrimSuffix(t.path(r.Properties["ParentId"]), "/") + "/" + t.text(r.Properties["PathPart"])
+	if path == "" {
+		return "/"
+	}
+	return path
 }
 
 // undone returns which of the resources the API's deployments do not wait for.
