@@ -114,7 +114,7 @@ func (h *Handler) Handle(ctx context.Context, raw json.RawMessage) (answer json.
 	ctx, span := h.begin(ctx)
 	defer func() {
 		if p := recover(); p != nil {
-			h.logPanic(p, req.ID)
+			h.logPanic(ctx, p, req.ID)
 			h.failed(now, metric.Panic)
 			v = at.afterPanic()
 			answer, err = h.http.encode(req.Kind, v), nil
@@ -159,7 +159,7 @@ func (h *Handler) decide(ctx context.Context, now int64, req *request.Request, a
 	case errors.Is(err, directory.ErrUnknown):
 		return h.unauthorized(ctx, now, req)
 	case err != nil:
-		h.logLookup(now, err, req.ID)
+		h.logLookup(ctx, now, err, req.ID)
 		return verdict{fields: refused(nobody, codeUnavailable, reasonNone, reasonUnavailable, retryUnavailable)}, nil
 	}
 	at.who = caller{tenant: entry.Tenant.ID, plan: entry.Plan.Name}
@@ -182,19 +182,19 @@ func (h *Handler) decide(ctx context.Context, now int64, req *request.Request, a
 	}
 	d := h.limiter.Decide(ctx, now, at.checks)
 	h.outdated(now, entry, at.checks, d)
-	h.notice(now, req.ID, at, d)
+	h.notice(ctx, now, req.ID, at, d)
 	return verdict{allowed: d.Allowed, over: !d.Allowed, fields: decided(at.who, at.limits, d), decision: d}, nil
 }
 
 // logLookup says why a caller was not identified. A plan that is missing is for
 // the operator to mend; of any other error only the kind is told, since the
 // directory reports its source's failures itself.
-func (h *Handler) logLookup(now int64, err error, requestID string) {
+func (h *Handler) logLookup(ctx context.Context, now int64, err error, requestID string) {
 	if missing, ok := errors.AsType[*directory.MissingPlanError](err); ok {
 		h.failed(now, metric.Contradiction)
-		h.log.Error("caller refused: the configuration contradicts itself", "requestId", requestID, "error", missing.Error())
+		h.requestLog(ctx, requestID).Error("caller refused: the configuration contradicts itself", "error", missing.Error())
 		return
 	}
 	h.failed(now, metric.Lookup)
-	h.log.Warn("caller not identified: the directory did not answer", "requestId", requestID, "timeout", errors.Is(err, context.DeadlineExceeded))
+	h.requestLog(ctx, requestID).Warn("caller not identified: the directory did not answer", "timeout", errors.Is(err, context.DeadlineExceeded))
 }

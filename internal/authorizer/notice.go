@@ -1,11 +1,13 @@
 package authorizer
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 	"time"
 
 	"weir/internal/limiter"
+	"weir/internal/telemetry"
 )
 
 // noticeEvery is how often, at most, the log says of one limit that it would have
@@ -14,28 +16,33 @@ const noticeEvery = 10 * time.Second
 
 // notice logs, now and then, what limits in shadow would have refused and what
 // was held.
-func (h *Handler) notice(now int64, requestID string, at *progress, d limiter.Decision) {
+func (h *Handler) notice(ctx context.Context, now int64, requestID string, at *progress, d limiter.Decision) {
 	if !d.Allowed { // then a shadow need not have been asked, and nobody waited
 		return
 	}
 	for i := range d.Results {
 		switch r := &d.Results[i]; {
 		case r.Mode == limiter.Shadow && !r.Allowed && !r.Unknown:
-			h.tell(now, "a limit in shadow would have refused the request", requestID, at, i, slog.String("retryAfter", retryAfter(r.Wait)))
+			h.tell(ctx, now, "a limit in shadow would have refused the request", requestID, at, i, slog.String("retryAfter", retryAfter(r.Wait)))
 		case r.Mode == limiter.Enforce && r.Hold > 0:
-			h.tell(now, "the request was held for its token", requestID, at, i, slog.String("held", milliseconds(r.Hold)))
+			h.tell(ctx, now, "the request was held for its token", requestID, at, i, slog.String("held", milliseconds(r.Hold)))
 		}
 	}
 }
 
 // tell logs msg about limit i of a request, and how many requests there were like
 // it since it was last said.
-func (h *Handler) tell(now int64, msg, requestID string, at *progress, i int, more slog.Attr) {
+func (h *Handler) tell(ctx context.Context, now int64, msg, requestID string, at *progress, i int, more slog.Attr) {
 	l := at.limits[i]
 	n, due := h.notices.count(now, topic{msg, at.who.plan, l.Name})
 	if due {
-		h.log.Info(msg, "requestId", requestID, "tenant", at.who.tenant, "plan", at.who.plan, "reason", l.Name, "scope", scope(l.Key), more, "requests", n)
+		h.requestLog(ctx, requestID).Info(msg, "tenant", at.who.tenant, "plan", at.who.plan, "reason", l.Name, "scope", scope(l.Key), more, "requests", n)
 	}
+}
+
+// requestLog returns the log for lines about one request.
+func (h *Handler) requestLog(ctx context.Context, requestID string) *slog.Logger {
+	return h.log.With("requestId", safe(requestID), "traceId", telemetry.TraceID(ctx))
 }
 
 // topic is what is counted together.

@@ -46,7 +46,7 @@ func (h *Handler) answered(ctx context.Context, s telemetry.Span, now int64, req
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			h.logPanic(p, req.ID)
+			h.logPanic(ctx, p, req.ID)
 		}
 	}()
 	d := telemetry.Decision{

@@ -247,3 +247,16 @@ func TestEveryCodeHasAReason(t *testing.T) {
 		}
 	}
 }
+
+// TestLinesNameTheTrace: a line about a request says which trace it belongs to.
+func TestLinesNameTheTrace(t *testing.T) {
+	l := newLab(t, Options{})
+	l.directory = fakeDirectory{func(context.Context) (directory.Entry, error) { return directory.Entry{}, context.DeadlineExceeded }}
+	ctx := context.WithValue(context.Background(), any(telemetry.TraceHeaderKey), "Root=1-6b0cd5a0-0123456789abcdef01234567;Sampled=0")
+	if _, err := l.Handle(ctx, json.RawMessage(rest("acme-key", ""))); err != nil {
+		t.Fatal(err)
+	}
+	if lines := l.logged(t); len(lines) != 1 || lines[0]["traceId"] != "1-6b0cd5a0-0123456789abcdef01234567" {
+		t.Errorf("logged %v", lines)
+	}
+}

@@ -1,6 +1,7 @@
 package authorizer
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 
@@ -29,8 +30,8 @@ func (p *progress) afterPanic() verdict {
 
 // logPanic logs where a panic came from. Its value is left out: it may have been
 // made of what a client sent.
-func (h *Handler) logPanic(p any, requestID string) {
-	h.log.Error("panic recovered", "requestId", requestID, "type", fmt.Sprintf("%T", p), "stack", callers())
+func (h *Handler) logPanic(ctx context.Context, p any, requestID string) {
+	h.requestLog(ctx, requestID).Error("panic recovered", "type", fmt.Sprintf("%T", p), "stack", callers())
 }
 
 // callers returns the functions on the stack of a panic, innermost first.

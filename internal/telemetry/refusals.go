@@ -43,7 +43,7 @@ func (f *refusals) note(ctx context.Context, d *Decision, x *Detail, first bool)
 	}
 	f.log.LogAttrs(ctx, level, "request refused",
 		slog.String("requestId", clean(x.RequestID)),
-		slog.String("traceId", traceID(ctx)),
+		slog.String("traceId", TraceID(ctx)),
 		slog.String("tenant", clean(d.Tenant)),
 		slog.String("plan", clean(d.Plan)),
 		slog.String("code", d.Reason.String()),

@@ -134,7 +134,7 @@ func TestTraceID(t *testing.T) {
 		"":            metric.NoName,
 		7:             metric.NoName,
 	} {
-		if got := traceID(invocation(header)); got != want {
+		if got := TraceID(invocation(header)); got != want {
 			t.Errorf("%v: %q, want %q", header, got, want)
 		}
 	}

@@ -37,9 +37,9 @@ func Sampled(header string) bool {
 	return strings.Contains(header, ";"+yes) || strings.HasPrefix(header, yes)
 }
 
-// traceID returns the trace id of an invocation, metric.NoName if it has none that
+// TraceID returns the trace id of an invocation, metric.NoName if it has none that
 // looks like one.
-func traceID(ctx context.Context) string {
+func TraceID(ctx context.Context) string {
 	id := field(TraceHeader(ctx), "Root")
 	if len(id) != len("1-00000000-000000000000000000000000") || strings.Trim(id, "0123456789abcdef-") != "" {
 		return metric.NoName

@@ -183,3 +183,71 @@ func TestConfig(t *testing.T) {
 	Replaced(g.Recorder)(1200 * time.Millisecond)
 	g.want(g.written(), "PlanChangeLatency", 1)
 }
+
+// ahead is a Store in which another Region's clock is ahead.
+type ahead struct{ limiter.Store }
+
+func (a ahead) Rows(_ context.Context, _ string) ([]bucket.Row, error) {
+	at := t0 + int64(3*time.Second)
+	return []bucket.Row{{Region: "us-east-1", TAT: at, Spent: 1, At: at, Born: 1}}, nil
+}
+
+// TestEveryMetricIsEmitted: what is listed as the authorizer's is what its parts
+// emit, and nothing else is.
+func TestEveryMetricIsEmitted(t *testing.T) {
+	g := newRig(t)
+	m := memstore.New("eu-west-1")
+	b := breaker.NewStore(Store(g.Recorder, metric.Buckets, ahead{m}, g.clock), breaker.Options{Log: slog.New(slog.DiscardHandler), Now: g.clock})
+	Breaker(g.Recorder, metric.Buckets, b.Breaker)
+	l := limiter.New(b, limiter.Options{Region: "eu-west-1", Regions: 2})
+	Limiter(g.Recorder, l)
+	c := &config{}
+	s := Config(g.Recorder, c, g.clock)
+	d := directory.NewCached(s, directory.Options{Feed: s, Log: slog.New(slog.DiscardHandler)})
+	Directory(g.Recorder, d)
+	o := telemetry.NewObserver(telemetry.ObserverOptions{Recorder: g.Recorder, Log: slog.New(slog.DiscardHandler)})
+
+	limit, err := bucket.NewLimit(bucket.Rate{Count: 1, Period: time.Hour}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // charged, and refused by the store
+		l.Decide(t.Context(), g.now, []limiter.Check{{Name: "api", Key: "api|acme", Limit: limit, Cost: 2, Consistency: limiter.Regional}})
+		l.Decide(t.Context(), g.now, []limiter.Check{{Name: "api", Key: "api|hooli", Limit: limit, Cost: 2}})
+	}
+	for _, err := range []error{limiter.ErrThrottled, limiter.ErrUnavailable, limiter.ErrUnavailable, limiter.ErrUnavailable, limiter.ErrUnavailable, limiter.ErrUnavailable, nil} {
+		m.Fault = func(context.Context, string) error { return err }
+		_, _ = b.Charge(t.Context(), "k", bucket.Charge{Limit: limit, Now: g.now, Tokens: 1})
+	}
+	if _, err := d.ByCredential(t.Context(), g.now, directory.HashOf("k")); err != nil {
+		t.Fatal(err)
+	}
+	Replaced(g.Recorder)(time.Second)
+	o.Failed(g.now, metric.Panic)
+	for _, e := range []telemetry.Decision{
+		{Source: telemetry.Memory}, {Source: telemetry.Store, Held: time.Second}, {Source: telemetry.Policy, Blind: true}, {Source: telemetry.Memory, Shadows: []string{"api"}},
+	} {
+		e.Now = g.now
+		o.Answered(t.Context(), nil, e, telemetry.Detail{})
+	}
+	got := g.written()
+	listed := make(map[string]bool)
+	for _, x := range metric.All() {
+		if !x.Is(metric.Authorizer) {
+			continue
+		}
+		listed[x.Name] = true
+		found := false
+		for name := range got {
+			found = found || name == x.Name || strings.HasPrefix(name, x.Name+" ")
+		}
+		if !found {
+			t.Errorf("%s is listed and not emitted; emitted are %v", x.Name, got)
+		}
+	}
+	for name := range got {
+		if first, _, _ := strings.Cut(name, " "); !listed[first] && first != "_aws" {
+			t.Errorf("%s is emitted and not listed", name)
+		}
+	}
+}
