@@ -171,3 +171,16 @@ func TestDashboards(t *testing.T) {
 		}
 	}
 }
+
+// TestSecondDeployment: another name is other metrics, tables and functions.
+func TestSecondDeployment(t *testing.T) {
+	a := synthesisedText(t, "second", "name: staging\n"+least)
+	s := a.stack(t, "eu-west-1")
+	s.the(t, "AWS::Lambda::Function", "FunctionName", "staging-authorizer").expect(t,
+		"Environment.Variables.WEIR_METRICS_NAMESPACE", "Weir/staging", "Environment.Variables.WEIR_CONFIG_TABLE", "staging-config")
+	watch := a.stack(t, "eu-west-1-observability")
+	watch.the(t, "AWS::CloudWatch::Alarm", "AlarmName", "staging-soft-limit-mode").expect(t, "Namespace", "Weir/staging")
+	if text := compact(t, watch); strings.Contains(text, `\"Weir\"`) {
+		t.Error("its dashboard looks at the other deployment's metrics")
+	}
+}

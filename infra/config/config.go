@@ -155,6 +155,18 @@ func (c *Config) ConcurrencyIn(r Region) Concurrency {
 	return n
 }
 
+// DefaultName is the name of a deployment whose file has none.
+const DefaultName = "weir"
+
+// Namespace returns that of the deployment's metrics in CloudWatch: the usual one,
+// or one below it if the deployment has another name than the usual.
+func (c *Config) Namespace(usual string) string {
+	if c.Name == DefaultName {
+		return usual
+	}
+	return usual + "/" + c.Name
+}
+
 // ARN returns the ARN of something in a Region: ARN("eu-west-1", "dynamodb", "table/x").
 func (c *Config) ARN(region, service, resource string) string {
 	return "arn:" + c.Partition + ":" + service + ":" + region + ":" + c.Account + ":" + resource

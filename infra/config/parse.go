@@ -56,7 +56,7 @@ func (m marks) node(what ...string) *yaml.Node {
 
 func defaults() *Config {
 	return &Config{
-		Name:   "weir",
+		Name:   DefaultName,
 		Tables: Tables{Protect: true},
 		API:    API{Kind: REST, Stage: "v1", KeyHeader: "x-api-key", CORSOrigin: "*", LogsRole: true},
 		Authorizer: Authorizer{

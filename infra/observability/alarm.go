@@ -19,8 +19,8 @@ type series struct {
 }
 
 // of returns a metric of Weir's own in a Region, with further dimensions.
-func of(m metric.Metric, region string, more ...string) series {
-	return series{metric.Namespace, m.Name, append([]string{string(metric.Region), region}, more...), m.Type.Statistic()}
+func of(c *config.Config, m metric.Metric, region string, more ...string) series {
+	return series{c.Namespace(metric.Namespace), m.Name, append([]string{string(metric.Region), region}, more...), m.Type.Statistic()}
 }
 
 func aws(service, name, statistic string, dimensions ...string) series {

@@ -19,16 +19,16 @@ func alarms(c *config.Config, r config.Region) []alarm {
 	all := []alarm{
 		{
 			id: SoftLimitMode, means: "Limits cannot be checked: each follows its onError.",
-			metrics: []series{of(metric.SoftLimitMode, region)}, bound: 1, late: 1, minutes: 1,
+			metrics: []series{of(c, metric.SoftLimitMode, region)}, bound: 1, late: 1, minutes: 1,
 		},
 		{
 			id: "config-unread", means: "The config table has not answered for a minute: callers who are not in memory are refused.",
-			metrics: []series{of(metric.ConfigAge, region)}, bound: 60, late: 2, minutes: 3,
+			metrics: []series{of(c, metric.ConfigAge, region)}, bound: 60, late: 2, minutes: 3,
 		},
 		{
 			// Not Lambda's Errors: each 401 of a REST API is one.
 			id: UnexpectedErrors, means: "The authorizer or the reconciler met what it should not.",
-			metrics: []series{of(metric.UnexpectedErrors, region)}, bound: 1, late: 2, minutes: 5,
+			metrics: []series{of(c, metric.UnexpectedErrors, region)}, bound: 1, late: 2, minutes: 5,
 		},
 		{
 			id: AuthorizerThrottle, means: "Lambda does not start enough authorizers: those requests are 500.",
@@ -43,14 +43,14 @@ func alarms(c *config.Config, r config.Region) []alarm {
 			id: "table-throttled", means: "DynamoDB throttles charges or look-ups.",
 			expression: "FILL(m1, 0) + FILL(m2, 0)",
 			metrics: []series{
-				of(metric.StoreThrottles, region, string(metric.Store), metric.Buckets),
-				of(metric.StoreThrottles, region, string(metric.Store), metric.Config),
+				of(c, metric.StoreThrottles, region, string(metric.Store), metric.Buckets),
+				of(c, metric.StoreThrottles, region, string(metric.Store), metric.Config),
 			}, bound: 10, late: 2, minutes: 3,
 		},
 		{
 			id: "mostly-refused", means: "More than half of all requests have been refused for a quarter of an hour.",
 			expression: "IF(m1 > 100, 100 * FILL(m2, 0) / m1, 0)",
-			metrics:    []series{of(metric.Decisions, region), of(metric.Decisions, region, string(metric.Outcome), metric.Refused)},
+			metrics:    []series{of(c, metric.Decisions, region), of(c, metric.Decisions, region, string(metric.Outcome), metric.Refused)},
 			bound:      50, late: 15, minutes: 15,
 		},
 		{
@@ -70,7 +70,7 @@ func alarms(c *config.Config, r config.Region) []alarm {
 	if len(c.Regions) > 1 {
 		all = append(all, alarm{
 			id: "regions-cut", means: "Another Region's writes do not arrive: limits hold per Region only, or to shares.",
-			metrics: []series{of(metric.RegionsCut, region)}, bound: 1, late: 2, minutes: 3,
+			metrics: []series{of(c, metric.RegionsCut, region)}, bound: 1, late: 2, minutes: 3,
 		})
 	}
 	for _, other := range c.RegionNames() {

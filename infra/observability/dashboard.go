@@ -82,8 +82,8 @@ func (w widget) properties() map[string]any {
 }
 
 // refusedShare returns the lines that make the share of refused requests of a Region.
-func refusedShare(region, label, id string) []line {
-	all, refused := of(metric.Decisions, region), of(metric.Decisions, region, string(metric.Outcome), metric.Refused)
+func refusedShare(c *config.Config, region, label, id string) []line {
+	all, refused := of(c, metric.Decisions, region), of(c, metric.Decisions, region, string(metric.Outcome), metric.Refused)
 	return []line{
 		{series: all, id: "a" + id, region: region, hidden: true},
 		{series: refused, id: "r" + id, region: region, hidden: true},
@@ -95,7 +95,7 @@ func refusedShare(region, label, id string) []line {
 func regionDashboard(c *config.Config, r config.Region) Dashboard {
 	region := r.Name
 	weir := func(m metric.Metric, label string, more ...string) line {
-		return line{series: of(m, region, more...), label: label}
+		return line{series: of(c, m, region, more...), label: label}
 	}
 	with := func(l line, statistic string) line { l.statistic = statistic; return l }
 	store := func(m metric.Metric) []line {
@@ -123,7 +123,7 @@ func regionDashboard(c *config.Config, r config.Region) Dashboard {
 	d := Dashboard{
 		{
 			outcomes,
-			graph("Refused", "%", refusedShare(region, "refused", "1")...),
+			graph("Refused", "%", refusedShare(c, region, "refused", "1")...),
 			graph("Time of a decision", "µs",
 				with(weir(metric.DecisionTime, "p50"), "p50"), weir(metric.DecisionTime, "p99"),
 				weir(metric.DecisionTime, "p99 from memory", string(metric.Source), metric.FromMemory),
@@ -179,17 +179,17 @@ func GlobalDashboard(c *config.Config) Dashboard {
 	each := func(title, unit string, m metric.Metric) widget {
 		w := widget{title: title, unit: unit, region: home}
 		for _, name := range c.RegionNames() {
-			w.lines = append(w.lines, line{series: of(m, name), label: name, region: name})
+			w.lines = append(w.lines, line{series: of(c, m, name), label: name, region: name})
 		}
 		return w
 	}
 	refused := widget{title: "Refused", unit: "%", region: home}
 	lag := widget{title: "Replication, as seen in each Region", unit: "ms", region: home}
 	for i, name := range c.RegionNames() {
-		refused.lines = append(refused.lines, refusedShare(name, name, string(rune('a'+i)))...)
+		refused.lines = append(refused.lines, refusedShare(c, name, name, string(rune('a'+i)))...)
 		for _, other := range c.RegionNames() {
 			if other != name {
-				lag.lines = append(lag.lines, line{series: of(metric.ReplicationLag, name, string(metric.From), other), label: other + " in " + name, region: name})
+				lag.lines = append(lag.lines, line{series: of(c, metric.ReplicationLag, name, string(metric.From), other), label: other + " in " + name, region: name})
 			}
 		}
 	}

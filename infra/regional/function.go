@@ -12,6 +12,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"weir/infra/config"
+	"weir/internal/telemetry/metric"
 )
 
 // function is what differs between functions.
@@ -86,6 +87,9 @@ func (s region) tables() map[string]string {
 	}
 	if s.Strict != nil {
 		env["WEIR_STRICT_TABLE"] = s.StrictTable()
+	}
+	if ns := s.Namespace(metric.Namespace); ns != metric.Namespace {
+		env["WEIR_METRICS_NAMESPACE"] = ns // two deployments in an account must not be counted together
 	}
 	return env
 }
