@@ -91,10 +91,7 @@ func (p *process) perMillion(n int, rate, flood float64) float64 {
 // than twice as many bytes a decision while somebody sends ten times as much.
 func TestVolume(t *testing.T) {
 	const most = 5e6
-	n := 1_000_000
-	if testing.Short() || raceEnabled {
-		n = 100_000
-	}
+	n := many(1_000_000)
 	show := func(what string, bytes float64) {
 		t.Logf("%-44s %6.2f MB per million decisions, $%.4f", what, bytes/1e6, bytes/1e9*pricePerGB)
 	}
