@@ -77,6 +77,18 @@ func TestReleaseAfterAChange(t *testing.T) {
 		t.Errorf("row %+v, was %+v", after, before)
 	}
 
+	// What is charged under the new limit is given back again.
+	now += 10 * second
+	drive(ls, now, now+second, 10*ms, plans[1])
+	before, _ = mem.Peek(plans[0].Key)
+	held := ls[0].Stats(now + second).Tokens
+	if n := ls[0].Release(context.Background(), now+second); n != held || n == 0 {
+		t.Errorf("%d returned, %d in hand", n, held)
+	}
+	if after, _ := mem.Peek(plans[0].Key); after.TAT != before.TAT-plans[1].Limit.Time(held) {
+		t.Errorf("row %+v, was %+v", after, before)
+	}
+
 	// Nor if only the row knows that the limit has changed.
 	mem = memstore.New("r")
 	ls = processes(mem, 1)
@@ -128,6 +140,101 @@ func TestHoldAcrossAChange(t *testing.T) {
 		if r.Allowed != (tt.wait == 0) || r.Wait != tt.wait || r.Hold != tt.held {
 			t.Errorf("at %v: %+v, want held for %v or refused for %v", tt.at, r, tt.held, tt.wait)
 		}
+	}
+}
+
+// After a flood a process does not chase single tokens. A raise ends that.
+func TestRaiseIsFeltInAFlood(t *testing.T) {
+	ls := processes(memstore.New("r"), 1)
+	plans := versions(bucket.AsIs, mustLimit(t, 10, time.Second, 10), mustLimit(t, 1000, time.Second, 1000))
+	now := start + 3*second
+	drive(ls, start, now, ms, plans[0])
+	plans[1].Since = now
+	if n := drive(ls, now, now+20*ms, ms, plans[1]); n < 15 || n > 21 {
+		t.Errorf("%d admitted in the 20 ms after a raise to 1000/s, want one each", n)
+	}
+}
+
+// What a process says from memory is of the new limit too.
+func TestMemoryAfterAChange(t *testing.T) {
+	store := &counting{Store: memstore.New("r")}
+	l := processes(store, 1)[0]
+	plans := versions(bucket.Proportional, mustLimit(t, 100, time.Second, 100), mustLimit(t, 100, time.Minute, 100))
+	ctx, now := context.Background(), start+ms
+	used := int64(0)
+	for ; used < 50 || l.Stats(now).Tokens < 2; used++ {
+		l.Decide(ctx, now, plans[:1])
+	}
+	plans[1].Since = now
+	calls := store.charges.Load()
+	r := l.Decide(ctx, now, plans[1:]).Results[0]
+	if !r.Allowed || store.charges.Load() != calls {
+		t.Fatalf("%+v, want allowed from the lease", r)
+	}
+	full := time.Duration(plans[1].Limit.Time(used))
+	if r.Full < full || r.Full > full+10*time.Second || r.Remaining != 99-used {
+		t.Errorf("full in %v with %d left, want %v and the lease's time, and %d", r.Full, r.Remaining, full, 99-used)
+	}
+	free := plans[1]
+	free.Cost = 0
+	if r := l.Decide(ctx, now, []limiter.Check{free}).Results[0]; !r.Allowed || r.Limit != free.Limit || r.Remaining != 99-used {
+		t.Errorf("cost 0: %+v", r)
+	}
+
+	// A version that changes nothing here forgets nothing.
+	refused := versions(bucket.Reset, mustLimit(t, 1, time.Hour, 1), mustLimit(t, 1, time.Hour, 1))
+	refused[1].Since = now
+	refused[0].Key, refused[1].Key = "other|acme", "other|acme"
+	for range 2 {
+		l.Decide(ctx, now, refused[:1])
+	}
+	calls = store.charges.Load()
+	for i := range 100 {
+		if r := l.Decide(ctx, now+int64(i), refused[1:]).Results[0]; r.Allowed || r.Ver != refused[1].Ver {
+			t.Errorf("%+v, want refused by the new version", r)
+		}
+	}
+	if n := store.charges.Load() - calls; n != 0 {
+		t.Errorf("%d calls for refusals that were remembered", n)
+	}
+}
+
+// A limit that admits everything takes no tokens, and none are handed back.
+func TestUnlimitedHandsNothingBack(t *testing.T) {
+	mem := memstore.New("r")
+	l := limiter.New(mem, limiter.Options{Timeout: time.Minute, NoLease: true})
+	plans := versions(bucket.Proportional, mustLimit(t, 1, time.Hour, 10), bucket.Unlimited(), mustLimit(t, 1, time.Hour, 10))
+	no := check("no", mustLimit(t, 0, 0, 0), 1)
+	ctx := context.Background()
+	l.Decide(ctx, start, plans[:1])
+	for range 100 {
+		l.Decide(ctx, start, []limiter.Check{plans[1], no})
+	}
+	if s := l.Stats(start); s.Tokens != 0 {
+		t.Errorf("%d tokens in hand that nobody charged", s.Tokens)
+	}
+	free := plans[1]
+	free.Cost = 0
+	if r := l.Decide(ctx, start, []limiter.Check{free}).Results[0]; !r.Allowed || r.Remaining != bucket.Unlimited().Remaining(0, 0) {
+		t.Errorf("cost 0: %+v, want everything left", r)
+	}
+	plans[2].Since = start
+	if n := drive([]*limiter.Limiter{l}, start, start+100, 1, plans[2]); n != 9 {
+		t.Errorf("%d admitted, want 9 of 10", n)
+	}
+}
+
+// Should two limits have one version, the store's word for it is asked.
+func TestOneVersionOfTwoLimits(t *testing.T) {
+	l := limiter.New(memstore.New("r"), limiter.Options{Timeout: time.Minute, NoLease: true})
+	plans := versions(bucket.Additive, mustLimit(t, 1, time.Hour, 10), mustLimit(t, 1, time.Hour, 20))
+	plans[1].Ver = plans[0].Ver
+	if n := drive([]*limiter.Limiter{l}, start, start+100, 1, plans[0]); n != 10 {
+		t.Fatalf("%d admitted of 10", n)
+	}
+	plans[1].Since = start + 100
+	if n := drive([]*limiter.Limiter{l}, start+100+second, start+200+second, 1, plans[1]); n != 10 {
+		t.Errorf("%d admitted of 10 more", n)
 	}
 }
 
@@ -189,7 +296,7 @@ func TestDebtsAcrossAChange(t *testing.T) {
 func TestOfflineAcrossAChange(t *testing.T) {
 	store := memstore.New("r")
 	store.Fault = func(context.Context, string) error { return limiter.ErrUnavailable }
-	plans := versions(bucket.Proportional, mustLimit(t, 1000, time.Hour, 1000), mustLimit(t, 100, time.Hour, 100))
+	plans := versions(bucket.Proportional, mustLimit(t, 1000, time.Hour, 1000), mustLimit(t, 200, time.Hour, 100))
 	for i := range plans {
 		plans[i].OnError = limiter.AdmitLocal
 	}
@@ -238,5 +345,49 @@ func TestSharedBucket(t *testing.T) {
 	}
 	if n := store.charges.Load(); n > 1000 {
 		t.Errorf("%d charges for %d requests", n, 40_000)
+	}
+
+	// What one says is not what the other did.
+	now := start
+	l = limiter.New(memstore.New("r"), limiter.Options{Timeout: time.Minute})
+	for used := 0; used < 500 || l.Stats(now).Tokens < 20; used++ {
+		l.Decide(ctx, now, []limiter.Check{big})
+	}
+	if r := l.Decide(ctx, now, []limiter.Check{small}).Results[0]; !r.FromMemory || r.Remaining > 50 {
+		t.Errorf("%+v, want up to 50 of 100 left, from memory", r)
+	}
+
+	// A tenant without a limit does not make the refusals of others forgotten.
+	store = &counting{Store: memstore.New("r")}
+	l = limiter.New(store, limiter.Options{Timeout: time.Minute})
+	free, slow := check("ip", bucket.Unlimited(), 1), check("ip", mustLimit(t, 1, time.Minute, 1), 1)
+	for i := range int64(1000) {
+		l.Decide(ctx, start+i*ms, []limiter.Check{slow})
+		if r := l.Decide(ctx, start+i*ms, []limiter.Check{free}).Results[0]; !r.Allowed || !r.Limit.IsUnlimited() {
+			t.Fatalf("%+v, want allowed without a limit", r)
+		}
+	}
+	if n := store.charges.Load(); n > 3 {
+		t.Errorf("%d charges for a second of refusals", n)
+	}
+
+	// Nor does one tenant's flood lock out another, whose limit has room.
+	l = limiter.New(memstore.New("r"), limiter.Options{Timeout: time.Minute})
+	tiny := check("ip", mustLimit(t, 1, time.Minute, 1), 1)
+	wide := check("ip", mustLimit(t, 1, time.Minute, 100), 1)
+	n := 0
+	for i := range int64(100) {
+		now := start + i*10*ms
+		l.Decide(ctx, now, []limiter.Check{tiny})
+		if d := l.Decide(ctx, now, []limiter.Check{wide}); d.Allowed {
+			n++
+		}
+		r := l.Decide(ctx, now, []limiter.Check{tiny}).Results[0]
+		if r.Remaining != 0 {
+			t.Fatalf("%+v: none is left of 1", r)
+		}
+	}
+	if n < 20 {
+		t.Errorf("%d of 100 admitted in a second beside a flood, of a limit of 100", n)
 	}
 }

@@ -99,8 +99,8 @@ func (l *Limiter) local(now int64, c *Check, r *Result, most int64) verdict {
 
 // local fills r from what is known; e.mu is held.
 func (e *entry) local(now int64, c *Check, r *Result, most int64) verdict {
-	// Of one version there is one limit; should that be wrong, settle finds out.
-	if e.ver != c.Ver || e.follows || c.Ver == 0 && *e.limit != c.Limit {
+	// Of one version there is one limit; should that be wrong, prepare finds out.
+	if e.ver != c.Ver || c.Ver == 0 && *e.limit != c.Limit {
 		if e.ver == 0 && c.Ver == 0 && c.fixed() {
 			return r.answer(c.Limit, 0)
 		}

@@ -64,8 +64,11 @@ func TestOldPlanFollowsTheRowToCorners(t *testing.T) {
 			if _, err := store.Rescale(ctx, plans[0].Key, bucket.Rescale{Limit: tt.to, Ver: plans[1].Ver, Now: start}); err != nil {
 				t.Fatal(err)
 			}
-			for range 2 {
+			for i := range 2 {
 				r := l.Decide(ctx, start+second, plans[:1]).Results[0]
+				if r.Calls != 1-i {
+					t.Errorf("request %d: %d calls", i, r.Calls)
+				}
 				if r.Allowed != tt.allowed || r.Limit != tt.to || r.Ver != plans[1].Ver || r.Unknown {
 					t.Errorf("%+v, want allowed=%v by the new limit", r, tt.allowed)
 				}
@@ -74,6 +77,50 @@ func TestOldPlanFollowsTheRowToCorners(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The row says what limit is in force, but not how other Regions' rows are to be
+// brought to it: that comes with the check.
+func TestCheckCompletesWhatTheRowSays(t *testing.T) {
+	ctx, table := context.Background(), memstore.NewTable()
+	plans := versions(bucket.Reset, mustLimit(t, 1, time.Hour, 10), mustLimit(t, 1, time.Hour, 20))
+	plans[1].Since = start + second
+	ls := regionsOf(table, "a", "b")
+	for range 10 {
+		ls[0].Decide(ctx, start, plans[:1]) // a is idle from now on
+	}
+	ls[1].Decide(ctx, start, plans[:1])
+	b := table.Region("b")
+	_, err := b.Charge(ctx, plans[0].Key, bucket.Charge{Limit: plans[1].Limit, Ver: plans[1].Ver, Now: start, Tokens: 1, Inc: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := start + 2*second
+	if r := ls[1].Decide(ctx, now, plans[:1]).Results[0]; r.Ver != plans[1].Ver || r.Limit != plans[1].Limit {
+		t.Fatalf("%+v, want the row followed", r)
+	}
+	n := 0
+	for i := range int64(30) {
+		if ls[1].Decide(ctx, now+i*100*ms, plans[1:]).Allowed {
+			n++
+		}
+	}
+	if n < 18 {
+		t.Errorf("%d admitted of a bucket of 20 that was reset", n)
+	}
+}
+
+// Rows that are read tell of a new version too, before a charge is made by the old.
+func TestRowsThatAreReadAreFollowed(t *testing.T) {
+	ctx, table := context.Background(), memstore.NewTable()
+	plans := versions(bucket.Proportional, mustLimit(t, 10, time.Second, 10), mustLimit(t, 100, time.Second, 100))
+	regionsOf(table, "a", "b")[0].Decide(ctx, start, plans[1:])
+	store := &counting{Store: table.Region("a")}
+	cold := limiter.New(store, limiter.Options{Region: "a", Regions: 2, Serial: true})
+	r := cold.Decide(ctx, start+second, plans[:1]).Results[0]
+	if !r.Allowed || r.Limit != plans[1].Limit || store.charges.Load() != 1 {
+		t.Errorf("%+v after %d charges, want one by the new limit", r, store.charges.Load())
 	}
 }
 
@@ -214,6 +261,11 @@ func TestOldAndNewPlansTogether(t *testing.T) {
 				t.Fatalf("%d of 480 admitted", before)
 			}
 			plans[1].Since = now.Load()
+			for _, l := range ls { // from here on each process knows
+				if l.Decide(context.Background(), now.Load(), plans[1:]).Allowed {
+					admitted.Add(1)
+				}
+			}
 			phase(50, 400)
 			first = admitted.Load() - before
 

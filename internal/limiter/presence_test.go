@@ -109,6 +109,30 @@ func TestIdleRegionIsNotMissed(t *testing.T) {
 	}
 }
 
+// Nor is a Region counted twice, as busy and as idle.
+func TestIdleRegionCountsOnce(t *testing.T) {
+	ctx := context.Background()
+	c := check("share", mustLimit(t, 30, time.Second, 30), 1)
+	c.Share = true
+	table := memstore.NewTable()
+	all := regionsOf(table, "a", "b", "c")
+	now := start + 10*second
+	all[1].Decide(ctx, now, []limiter.Check{c})
+	out, err := table.Region("b").Charge(ctx, limiter.IdleKey, bucket.Charge{Limit: c.Limit, Now: now + 1, Tokens: 1, Inc: c.Limit.Time(1)})
+	if err != nil || out.Status != bucket.Charged {
+		t.Fatal(out, err)
+	}
+	n := 0
+	for range 100 {
+		if all[0].Decide(ctx, now+second, []limiter.Check{c}).Allowed {
+			n++
+		}
+	}
+	if n < 19 || n > 20 {
+		t.Errorf("%d admitted with two of three Regions heard, want 20 or what b left of it", n)
+	}
+}
+
 // A limit that does not depend on presence costs nothing for it.
 func TestPresenceIsNotReadForNothing(t *testing.T) {
 	store := &counting{Store: memstore.New("a")}

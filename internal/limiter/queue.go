@@ -17,7 +17,6 @@ type waiter struct {
 // in flight brings. Requests are served in the order in which they came.
 func (l *Limiter) settle(ctx context.Context, now int64, c *Check, r *Result, most int64) {
 	e := l.table.lock(c.Key, now)
-	e.adopt(now, c)
 	if e.local(now, c, r, most) != ask {
 		e.mu.Unlock()
 		return

@@ -184,13 +184,11 @@ func (l *Limiter) absorb(e *entry, c *Check, r *Result, a *attempt, ch bucket.Ch
 		e.won(ch.Now)
 		e.ripe = tat - int64(e.limit.Depth())
 		e.lend(ch.Now, ch.Tokens-a.owed, a.life+a.reach)
-		e.mixed = e.mixed || !current
-		e.first -= a.owed
-		if e.fixed(c.Cost) {
-			r.answer(*e.limit, e.newest)
-			return true
+		if !current {
+			e.mixed, e.credit = true, min(e.credit, max(0, e.most))
 		}
-		if e.credit < c.Cost { // others spent from the lease meanwhile
+		e.first -= a.owed
+		if e.credit < c.Cost { // others spent from the lease meanwhile, or it may not all be spent
 			a.exactly = c.Cost - e.credit
 			return false
 		}

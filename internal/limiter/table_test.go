@@ -349,6 +349,18 @@ func TestTableKeepsWhatIsOwed(t *testing.T) {
 	}
 }
 
+// What can never be charged is no reason to keep a bucket.
+func TestNothingIsOwedAtRateZero(t *testing.T) {
+	e := newEntry(0)
+	e.first = 3
+	if e.owes(t0) {
+		t.Error("owed under a limit that admits nothing")
+	}
+	if e.limit = intern(perSecond(t, 1)); !e.owes(tSec) {
+		t.Error("not owed under a limit that does")
+	}
+}
+
 // Many goroutines on few keys of a table that is too small: nobody has the entry
 // of a key while somebody else has another one of it.
 func TestTableGivesOutOneEntryAtATime(t *testing.T) {
