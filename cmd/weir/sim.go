@@ -15,6 +15,7 @@ import (
 
 	"weir/internal/plan"
 	"weir/internal/sim"
+	"weir/pkg/bucket"
 )
 
 // newSim is `weir sim`.
@@ -35,6 +36,7 @@ A run is deterministic: the same flags and --seed give the same figures.`,
 		Example: `  weir sim --regions 3 --offered 3 --lag 1s
   weir sim --regions 3 --split 80,15,5 --offered 3 --policy alone
   weir sim --regions 3 --offered 0.9 --cut 40s-100s@1 --for 3m
+  weir sim --regions 3 --offered 2 --change 60s,200/s --spread 2s
   weir sim --regions 1 --processes 10 --rate 1000/s --burst 1000 --offered 10 --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -61,8 +63,8 @@ A run is deterministic: the same flags and --seed give the same figures.`,
 // simFlags holds the flags whose text needs parsing.
 type simFlags struct {
 	policy, shape, split, rate, burst, lag, length, skew string
-	every, back, coalesce, churn, log                    string
-	cuts                                                 []string
+	every, back, coalesce, churn, spread, log            string
+	cuts, changes                                        []string
 }
 
 func (f *simFlags) register(cmd *cobra.Command, s *sim.Scenario) {
@@ -75,6 +77,8 @@ func (f *simFlags) register(cmd *cobra.Command, s *sim.Scenario) {
 	fs.StringVar(&f.burst, "burst", "100%", "burst: a count, or a share of the rate's count")
 	fs.StringVar(&f.length, "for", "2m", "simulated time")
 	fs.StringArrayVar(&f.cuts, "cut", nil, "FROM-TO or FROM-TO@REGION: replication stands still; repeatable")
+	fs.StringArrayVar(&f.changes, "change", nil, "AT,RATE[,BURST[,CARRY]]: the limit changes, e.g. 60s,200/s,400,as-is; repeatable")
+	fs.StringVar(&f.spread, "spread", "0", "a Region hears of each change up to this much later")
 	fs.StringVar(&f.skew, "skew", "", "clock error by Region, e.g. 3s,0,-1s")
 	fs.IntVar(&s.Processes, "processes", s.Processes, "processes per Region, with leases; 0 is one that charges token by token")
 	fs.BoolVar(&s.Zipf, "zipf", false, "divide traffic among processes by 1/rank, not evenly")
@@ -105,7 +109,7 @@ func (f *simFlags) apply(s *sim.Scenario) error {
 		to         *time.Duration
 	}{
 		{"lag", f.lag, &s.Lag}, {"for", f.length, &s.For}, {"every", f.every, &s.Every},
-		{"back", f.back, &s.Back}, {"coalesce", f.coalesce, &s.Coalesce}, {"churn", f.churn, &s.Churn},
+		{"back", f.back, &s.Back}, {"coalesce", f.coalesce, &s.Coalesce}, {"churn", f.churn, &s.Churn}, {"spread", f.spread, &s.Spread},
 	} {
 		if *d.to, err = seconds(d.text); err != nil {
 			return fmt.Errorf("--%s: %w", d.flag, err)
@@ -123,6 +127,13 @@ func (f *simFlags) apply(s *sim.Scenario) error {
 			return fmt.Errorf("--cut: %w", err)
 		}
 		s.Cuts = append(s.Cuts, c)
+	}
+	for _, text := range f.changes {
+		c, err := parseChange(text)
+		if err != nil {
+			return fmt.Errorf("--change: %w", err)
+		}
+		s.Changes = append(s.Changes, c)
 	}
 	if f.log != "" {
 		file, err := os.Open(f.log)
@@ -193,6 +204,34 @@ func parseCut(text string) (c sim.Cut, err error) {
 		}
 	}
 	return c, nil
+}
+
+// parseChange parses AT,RATE[,BURST[,CARRY]].
+func parseChange(text string) (c sim.Change, err error) {
+	parts := strings.Split(text, ",")
+	if len(parts) < 2 || len(parts) > 4 {
+		return c, fmt.Errorf("%q: want AT,RATE[,BURST[,CARRY]], e.g. 60s,200/s or 60s,200/s,400,as-is", text)
+	}
+	burst, carry := "100%", ""
+	if len(parts) > 2 {
+		burst = parts[2]
+	}
+	if len(parts) > 3 {
+		carry = parts[3]
+	}
+	if c.At, err = seconds(parts[0]); err != nil {
+		return c, err
+	}
+	limit, err := plan.ParseBucket(parts[1], burst)
+	if err != nil {
+		return c, err
+	}
+	if limit.IsUnlimited() {
+		return c, fmt.Errorf("%q: an unlimited limit refuses nothing; write one such as 100/s", text)
+	}
+	c.Rate, c.Burst = limit.Rate(), limit.Burst()
+	c.Carry, err = bucket.ParseCarry(carry)
+	return c, err
 }
 
 // printReport prints r for people.
