@@ -106,8 +106,8 @@ test-sim: ## The simulator's tests in full; under the race detector they are sho
 lab: tools ## Three Regions of real parts, a load, and a story of cuts and failures (90 s)
 	@go run ./test/lab
 
-e2e: tools ## Deploy everything into an emulated AWS by cdk and sam, and use it: HTTP, a plan change, doctor (3 min)
-	WEIR_E2E=1 go test -count=1 -timeout 20m ./test/e2e
+e2e: tools ## Deploy everything into an emulated AWS by cdk and sam, use it over HTTP, change a plan (2 min)
+	@WEIR_E2E=1 WEIR_REQUIRE_TOOLS=1 go test -count=1 -v -timeout 15m ./test/e2e
 
 e2e-sam: tools ## sam build and sam local invoke, for real, where a container engine can be had
 	@scripts/sam-local.sh

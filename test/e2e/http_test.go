@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -11,8 +13,21 @@ import (
 
 // api is a deployed API.
 type api struct {
-	endpoint string // of the emulator
-	url      string // as CloudFormation tells it: https://ID.execute-api.REGION.amazonaws.com/STAGE/
+	base string // URL of its stage
+	host string // what requests name it by; "" for the host of base
+}
+
+// api returns the API of a URL that CloudFormation tells:
+// https://ID.execute-api.REGION.amazonaws.com/STAGE/. Where the emulator is, it has
+// the name ID.execute-api.localhost.
+func (w *world) api(t *testing.T, output string) api {
+	t.Helper()
+	u, err := url.Parse(output)
+	if err != nil || u.Scheme != "https" || !strings.Contains(u.Host, ".execute-api.") {
+		t.Fatalf("URL of the API: %q", output)
+	}
+	id, _, _ := strings.Cut(u.Host, ".")
+	return api{base: w.Endpoint() + strings.TrimSuffix(u.Path, "/"), host: id + ".execute-api.localhost"}
 }
 
 // answer is what a client got.
@@ -28,15 +43,11 @@ var client = http.Client{Timeout: 30 * time.Second}
 // get asks the API, with a key unless it is "".
 func (a api) get(t *testing.T, path, key string) answer {
 	t.Helper()
-	host, stage, ok := strings.Cut(strings.TrimPrefix(a.url, "https://"), "/")
-	if !ok {
-		t.Fatalf("URL of the API: %q", a.url)
-	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.endpoint+"/"+strings.TrimSuffix(stage, "/")+path, nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.base+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Host = strings.SplitN(host, ".", 2)[0] + ".execute-api.localhost"
+	req.Host = a.host
 	if key != "" {
 		req.Header.Set("x-api-key", key)
 	}
@@ -57,35 +68,65 @@ func do(t *testing.T, req *http.Request) answer {
 	return answer{resp.StatusCode, resp.Header, string(body)}
 }
 
-// exhaust asks until the API refuses and returns the refusal.
+// exhaust asks until the API refuses, and returns the refusal. It fails if more
+// requests are served than may be.
 func (a api) exhaust(t *testing.T, key string, most int) answer {
 	t.Helper()
-	for range most {
+	for served := 0; ; served++ {
 		got := a.get(t, "/things", key)
-		if got.status == http.StatusTooManyRequests {
+		switch {
+		case got.status == http.StatusTooManyRequests:
 			return got
-		}
-		if got.status != http.StatusOK {
+		case got.status != http.StatusOK:
 			t.Fatalf("status %d: %s", got.status, got.body)
+		case served == most:
+			t.Fatalf("request %d is served, of a bucket that had %d", served+1, most)
 		}
 	}
-	t.Fatalf("%d requests were all served", most)
-	return answer{}
 }
 
-// expectServed checks an answer of 200: that the rate-limit headers are mapped.
-func expectServed(t *testing.T, got answer) {
+// until asks until an answer is as wanted, for a while: what changed must first be
+// seen by the processes that serve.
+func (a api) until(t *testing.T, what, key string, wanted func(answer) bool) {
+	t.Helper()
+	began := time.Now()
+	for {
+		got := a.get(t, "/things", key)
+		if wanted(got) {
+			t.Logf("%s: %s after %v", a.host, what, time.Since(began).Round(time.Millisecond))
+			return
+		}
+		if time.Since(began) > 30*time.Second {
+			t.Fatalf("%s: not %s in 30 s: %d %v %s", a.host, what, got.status, got.header, got.body)
+		}
+	}
+}
+
+// expectServed checks an answer of 200: the headers, with values, and the echo.
+func expectServed(t *testing.T, got answer, limit, remaining int) {
 	t.Helper()
 	if got.status != http.StatusOK {
 		t.Fatalf("status %d, want 200: %s", got.status, got.body)
 	}
-	for _, h := range []string{"RateLimit", "RateLimit-Policy", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
-		if got.header.Get(h) == "" {
-			t.Errorf("200 without %s", h)
-		}
+	expectHeaders(t, got, map[string]string{
+		"X-RateLimit-Limit":           strconv.Itoa(limit),
+		"X-RateLimit-Remaining":       strconv.Itoa(remaining),
+		"RateLimit":                   `"api";r=` + strconv.Itoa(remaining) + ";t=",
+		"RateLimit-Policy":            `"api";q=`,
+		"Access-Control-Allow-Origin": "*",
+	})
+	if reset, err := strconv.Atoi(got.header.Get("X-RateLimit-Reset")); err != nil || reset < 1 {
+		t.Errorf("X-RateLimit-Reset is %q", got.header.Get("X-RateLimit-Reset"))
 	}
-	if got.header.Get("Access-Control-Allow-Origin") != "*" {
-		t.Errorf("200 without CORS: %v", got.header)
+	var echo struct {
+		Tenant, Plan, Method, RequestID string
+		Limited                         *bool
+	}
+	if err := json.Unmarshal([]byte(got.body), &echo); err != nil {
+		t.Fatalf("body %s: %v", got.body, err)
+	}
+	if echo.Tenant == "" || echo.Plan == "" || echo.Method != http.MethodGet || echo.RequestID == "" || echo.Limited == nil || *echo.Limited {
+		t.Errorf("body %s", got.body)
 	}
 }
 
@@ -96,24 +137,48 @@ func expectUnauthorized(t *testing.T, got answer) {
 	if err := json.Unmarshal([]byte(got.body), &body); err != nil {
 		t.Errorf("body %s: %v", got.body, err)
 	}
-	if got.status != http.StatusUnauthorized || body.Code != "unauthorized" || body.RequestID == "" {
+	if got.status != http.StatusUnauthorized || body.Code != "unauthorized" || body.Message == "" || body.RequestID == "" {
 		t.Errorf("status %d, body %s, want 401 unauthorized", got.status, got.body)
 	}
-	if !strings.HasPrefix(got.header.Get("WWW-Authenticate"), "ApiKey") || got.header.Get("Cache-Control") != "no-store" {
-		t.Errorf("headers %v", got.header)
-	}
+	expectHeaders(t, got, map[string]string{"WWW-Authenticate": "ApiKey ", "Cache-Control": "no-store", "Access-Control-Allow-Origin": "*"})
 }
 
-// expectRefused checks as much of a 429 as the emulator fills in.
-func expectRefused(t *testing.T, got answer) {
+// expectRefused checks an answer of 429: what a client is told, and that header and
+// body say the same.
+func expectRefused(t *testing.T, got answer, limit int) {
 	t.Helper()
-	if got.status != http.StatusTooManyRequests || got.header.Get("Cache-Control") != "no-store" || got.header.Get("Access-Control-Allow-Origin") != "*" {
-		t.Errorf("status %d, headers %v, want a 429 that is not stored, with CORS", got.status, got.header)
+	var body struct {
+		Code, Message, Scope, Reason, RequestID string
+		RetryAfter                              int
 	}
-	if exposed := got.header.Get("Access-Control-Expose-Headers"); !strings.HasPrefix(exposed, "Retry-After,RateLimit,") {
-		t.Errorf("exposed headers %q", exposed)
+	if err := json.Unmarshal([]byte(got.body), &body); err != nil {
+		t.Fatalf("status %d, body %s: %v", got.status, got.body, err)
 	}
-	if !strings.HasPrefix(got.body, `{"code":"`) || !strings.Contains(got.body, `"requestId":"`) {
-		t.Errorf("body %s, want that of the template", got.body)
+	if got.status != http.StatusTooManyRequests || body.Code != "rate_limited" || body.Message == "" || body.Scope != "tenant" || body.Reason != "api" || body.RequestID == "" {
+		t.Errorf("status %d, body %s", got.status, got.body)
+	}
+	if after, err := strconv.Atoi(got.header.Get("Retry-After")); err != nil || after < 1 || after != body.RetryAfter {
+		t.Errorf("Retry-After %q, body %s", got.header.Get("Retry-After"), got.body)
+	}
+	expectHeaders(t, got, map[string]string{
+		"X-RateLimit-Limit":             strconv.Itoa(limit),
+		"X-RateLimit-Remaining":         "0",
+		"X-RateLimit-Scope":             "tenant",
+		"X-RateLimit-Reason":            "api",
+		"RateLimit":                     `"api";r=0;t=`,
+		"RateLimit-Policy":              `"api";q=`,
+		"Cache-Control":                 "no-store",
+		"Access-Control-Allow-Origin":   "*",
+		"Access-Control-Expose-Headers": "Retry-After,RateLimit,",
+	})
+}
+
+// expectHeaders checks how values begin.
+func expectHeaders(t *testing.T, got answer, want map[string]string) {
+	t.Helper()
+	for name, begins := range want {
+		if value := got.header.Get(name); !strings.HasPrefix(value, begins) {
+			t.Errorf("%d with %s: %q, want %s...", got.status, name, value, begins)
+		}
 	}
 }

@@ -13,6 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"weir/internal/testengine"
 )
 
@@ -25,26 +29,38 @@ type world struct {
 	root string // of the repository
 	dir  string // for this test
 	arch string // of the bootstraps: this machine's, in words of Lambda
+	weir string // the operator's command
 }
 
 // begin starts an emulator, or skips.
 func begin(t *testing.T) *world {
 	t.Helper()
 	if os.Getenv("WEIR_E2E") != "1" {
-		t.Skip("whole deployments take a minute or two: `make e2e` runs them")
+		t.Skip("a deployment takes a minute or two: `make e2e` runs them")
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("the emulator runs functions on this machine, and they are built for Linux")
 	}
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &world{root: root, dir: t.TempDir(), arch: map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH]}
-	for _, tool := range []string{"cdk", "sam"} {
-		if path := filepath.Join(root, ".tools", "bin", tool); !exists(path) {
-			t.Fatalf("there is no %s: run `make tools`", path)
+	python := filepath.Join(root, ".tools", "venv", "bin", "python")
+	for _, tool := range []string{python, w.tool("cdk"), w.tool("sam")} {
+		switch _, err := os.Stat(tool); {
+		case err == nil:
+		case os.Getenv("WEIR_REQUIRE_TOOLS") == "1":
+			t.Fatalf("there is no %s: run `make tools`", tool)
+		default:
+			t.Skipf("there is no %s: run `make tools`", tool)
 		}
 	}
-	// The SDK that Lambda's own Node has, for the CDK's functions.
-	t.Setenv("NODE_PATH", filepath.Join(root, ".tools", "cdk", "node_modules"))
+	emulator := w.write(t, "emulator", fmt.Sprintf("#!/bin/sh\nexec '%s' '%s'\n", python, filepath.Join(root, "test", "e2e", "emulator.py")))
+	if err := os.Chmod(emulator, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("WEIR_MINISTACK", emulator)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if w.Engine, err = testengine.Launch(ctx); err != nil {
@@ -56,11 +72,29 @@ func begin(t *testing.T) *world {
 		}
 		w.Close()
 	})
+	w.expectEnforcement(t)
+	w.weir = w.build(t, ".", "./cmd/weir", "weir")
 	return w
 }
 
+// expectEnforcement makes sure that the roles of what is deployed are put to the
+// test: the emulator does not do as it is told by just anybody.
+func (w *world) expectEnforcement(t *testing.T) {
+	t.Helper()
+	nobody := dynamodb.New(dynamodb.Options{
+		Region: regions[0], BaseEndpoint: aws.String(w.Endpoint()),
+		Credentials: credentials.NewStaticCredentialsProvider("AKIAIOSFODNN7EXAMPLE", "nobody", ""),
+	})
+	if _, err := nobody.ListTables(t.Context(), &dynamodb.ListTablesInput{}); err == nil {
+		t.Fatal("the emulator lets anybody do anything")
+	}
+}
+
+// tool returns the path of an installed tool.
+func (w *world) tool(name string) string { return filepath.Join(w.root, ".tools", "bin", name) }
+
 // longest is how long one command may take: the first compiles the CDK's packages.
-const longest = 10 * time.Minute
+const longest = 5 * time.Minute
 
 // run runs a command in a folder of the repository and returns what it prints to
 // standard output.
@@ -73,35 +107,27 @@ func (w *world) run(t *testing.T, folder, name string, args ...string) string {
 	return out
 }
 
+// try is run for a command that may fail.
 func (w *world) try(t *testing.T, folder, name string, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), longest)
 	defer cancel()
-	if tool := filepath.Join(w.root, ".tools", "bin", name); exists(tool) {
-		name = tool
-	}
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = filepath.Join(w.root, folder)
 	environ := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "AWS_") }) // nobody's real account
 	cmd.Env = append(environ,
-		"PATH="+filepath.Join(w.root, ".tools", "bin")+":"+os.Getenv("PATH"),
 		"AWS_ENDPOINT_URL="+w.Endpoint(), "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test",
-		"AWS_EC2_METADATA_DISABLED=true", "AWS_DEFAULT_REGION=eu-west-1", "AWS_REGION=eu-west-1",
+		"AWS_EC2_METADATA_DISABLED=true", "AWS_DEFAULT_REGION="+regions[0], "AWS_REGION="+regions[0],
 		"WEIR_ENDPOINT=", "WEIR_CONFIG_TABLE=", "WEIR_BUCKETS_TABLE=", "WEIR_REGIONS=", "ARCH="+w.arch, "CI=true")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	began := time.Now()
 	err := cmd.Run()
-	t.Logf("%5.1fs %s %s", time.Since(began).Seconds(), filepath.Base(name), strings.Join(args, " "))
+	t.Logf("%5.1fs %s", time.Since(began).Seconds(), strings.Join(append([]string{filepath.Base(name)}, args...), " "))
 	if err != nil {
 		return stdout.String(), fmt.Errorf("%s %s: %w\n%s\n%s", name, strings.Join(args, " "), err, tail(stdout.String()), tail(stderr.String()))
 	}
 	return stdout.String(), nil
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // tail returns the end of what a command has printed.
@@ -118,5 +144,15 @@ func (w *world) build(t *testing.T, module, pkg, name string) string {
 	t.Helper()
 	path := filepath.Join(w.dir, name)
 	w.run(t, module, "go", "build", "-o", path, pkg)
+	return path
+}
+
+// write writes a file for a command to read.
+func (w *world) write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(w.dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	return path
 }
