@@ -151,6 +151,51 @@ func TestChangeWhileAChargeIsInFlight(t *testing.T) {
 	}
 }
 
+// A token that was there when it was charged is there, although under the new limit
+// the bucket is overdrawn; one of the future is held for no longer than was asked.
+func TestHoldInFlight(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		used int64
+		held time.Duration
+	}{
+		{"of what was there", 9, 0},
+		{"of the future", 10, 100 * time.Millisecond},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			store := &gated{}
+			var held time.Duration
+			l := New(store, Options{Timeout: time.Hour, NoLease: true, Sleep: func(_ context.Context, d time.Duration) error {
+				held = d
+				return nil
+			}})
+			ctx := context.Background()
+			old := Check{Name: "api", Key: "k", Limit: limitOf(t, 10, time.Second, 10), Cost: 1, Ver: 1, Hold: 100 * time.Millisecond}
+			fresh := old
+			fresh.Limit, fresh.Ver, fresh.Carry, fresh.Since = limitOf(t, 1, time.Minute, 2), 2, bucket.Additive, t0
+			for range tt.used {
+				l.Decide(ctx, t0, []Check{old})
+			}
+			store.gate = make(chan error)
+			store.calls.Store(0)
+			var wg sync.WaitGroup
+			var first, second Decision
+			wg.Go(func() { first = l.Decide(ctx, t0, []Check{old}) })
+			store.inFlight()
+			wg.Go(func() { second = l.Decide(ctx, t0, []Check{fresh}) })
+			waitFor(t, l, "k", func(e *entry) bool { return e.ver == 2 && len(e.queue) == 1 })
+			close(store.gate)
+			wg.Wait()
+			if !first.Allowed || held != tt.held {
+				t.Errorf("%+v after %v; want allowed after %v", first.Results[0], held, tt.held)
+			}
+			if r := second.Results[0]; second.Allowed || r.Wait < 8*time.Minute {
+				t.Errorf("%+v, want refused until the debt is paid", r)
+			}
+		})
+	}
+}
+
 // A lease that was charged by the old limit may be spent up to the new burst and is
 // not given back, whenever the new one came to be known.
 func TestLeaseInFlight(t *testing.T) {

@@ -17,29 +17,41 @@ import (
 // that meets it is decided by the new limit, with one more call, and so are those
 // that follow.
 func TestOldPlanFollowsTheRow(t *testing.T) {
-	store := memstore.New("r")
-	options := limiter.Options{Timeout: time.Minute, NoLease: true}
-	knows, old := limiter.New(store, options), limiter.New(store, options)
-	plans := versions(bucket.Additive, mustLimit(t, 10, time.Second, 10), mustLimit(t, 100, time.Second, 100))
-	ctx := context.Background()
-	for range 11 {
-		old.Decide(ctx, start, plans[:1]) // refused in the end, which it remembers
-	}
-	if r := knows.Decide(ctx, start, plans[1:]).Results[0]; !r.Allowed || r.Remaining != 89 {
-		t.Fatalf("%+v, want allowed and 89 left", r)
-	}
-	now := start + 100*ms // the old limit's wait is over
-	r := old.Decide(ctx, now, plans[:1]).Results[0]
-	if !r.Allowed || r.Calls != 2 || r.Ver != plans[1].Ver || r.Limit != plans[1].Limit || r.Remaining != 98 {
-		t.Errorf("%+v, want allowed by version %d after two calls, 98 left", r, plans[1].Ver)
-	}
-	r = old.Decide(ctx, now, plans[:1]).Results[0]
-	if !r.Allowed || r.Calls != 1 || r.Ver != plans[1].Ver || r.Remaining != 97 {
-		t.Errorf("%+v, want allowed by version %d after one call, 97 left", r, plans[1].Ver)
-	}
-	row, _ := store.Peek(plans[0].Key)
-	if row.Ver != plans[1].Ver || row.Limit != plans[1].Limit || row.Spent != 13 {
-		t.Errorf("%+v, want 13 spent and the new version", row)
+	for name, c := range map[string]limiter.Consistency{"global": limiter.Global, "regional": limiter.Regional, "strict": limiter.Strict} {
+		t.Run(name, func(t *testing.T) {
+			store := memstore.New("r")
+			options := limiter.Options{Timeout: time.Minute, NoLease: true}
+			if c == limiter.Strict {
+				options.Strict = store
+			}
+			others := memstore.New("r") // not the strict one
+			if c != limiter.Strict {
+				others = store
+			}
+			knows, old := limiter.New(others, options), limiter.New(others, options)
+			plans := versions(bucket.Additive, mustLimit(t, 10, time.Second, 10), mustLimit(t, 100, time.Second, 100))
+			plans[0].Consistency, plans[1].Consistency = c, c
+			ctx := context.Background()
+			for range 11 {
+				old.Decide(ctx, start, plans[:1]) // refused in the end, which it remembers
+			}
+			if r := knows.Decide(ctx, start, plans[1:]).Results[0]; !r.Allowed || r.Remaining != 89 {
+				t.Fatalf("%+v, want allowed and 89 left", r)
+			}
+			now := start + 100*ms // the old limit's wait is over
+			r := old.Decide(ctx, now, plans[:1]).Results[0]
+			if !r.Allowed || r.Calls != 2 || r.Ver != plans[1].Ver || r.Limit != plans[1].Limit || r.Remaining != 98 {
+				t.Errorf("%+v, want allowed by version %d after two calls, 98 left", r, plans[1].Ver)
+			}
+			r = old.Decide(ctx, now, plans[:1]).Results[0]
+			if !r.Allowed || r.Calls != 1 || r.Ver != plans[1].Ver || r.Remaining != 97 {
+				t.Errorf("%+v, want allowed by version %d after one call, 97 left", r, plans[1].Ver)
+			}
+			row, _ := store.Peek(plans[0].Key)
+			if row.Ver != plans[1].Ver || row.Limit != plans[1].Limit || row.Spent != 13 {
+				t.Errorf("%+v, want 13 spent and the new version", row)
+			}
+		})
 	}
 }
 

@@ -72,18 +72,27 @@ func (e *entry) change(to bucket.Rescale) {
 	}
 }
 
+// carry returns what becomes of a TAT of a row that was last charged at at.
+func carry(tat, at int64, from, to bucket.Rescale) int64 {
+	row, _ := to.Apply(bucket.Row{TAT: tat, At: at, Limit: from.Limit, Ver: from.Ver})
+	return row.TAT
+}
+
+// carryRipe returns what becomes of a lease's ripe. Tokens of the future are owed,
+// so many of them; those that were there when they were charged are there for good.
+func carryRipe(ripe int64, from, to bucket.Rescale) int64 {
+	if ripe <= to.Now {
+		return ripe
+	}
+	return carry(ripe+int64(from.Limit.Depth()), to.Now, from, to) - int64(to.Limit.Depth())
+}
+
 // carryOver makes of what was computed under one limit what it is under another.
 func (e *entry) carryOver(from, to bucket.Rescale) {
-	at := func(tat, at int64) int64 {
-		row, _ := to.Apply(bucket.Row{TAT: tat, At: at, Limit: from.Limit, Ver: from.Ver})
-		return row.TAT
-	}
-	e.level(at(e.tat, e.row.At))
+	e.level(carry(e.tat, e.row.At, from, to))
 	e.ahead = 0
-	if e.ripe > to.Now { // tokens of the lease come from the future: owed, in tokens
-		e.ripe = at(e.ripe+int64(from.Limit.Depth()), to.Now) - int64(to.Limit.Depth())
-	}
-	e.offline = at(e.offline, to.Now)
+	e.ripe = carryRipe(e.ripe, from, to)
+	e.offline = carry(e.offline, to.Now, from, to)
 	e.denyUntil, e.refusedAt, e.gap = 0, 0, 0
 	e.credit = min(e.credit, to.Limit.Burst())
 	e.mixed = e.credit > 0

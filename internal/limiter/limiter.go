@@ -6,6 +6,11 @@
 // time before which another try is pointless (refusal memory, which may only
 // refuse). No lock is held during I/O, and one process has one store call in
 // flight per bucket; requests that arrive meanwhile share what it brings.
+//
+// Limits change while all of this goes on. A bucket is decided by the newest
+// version of its limit that a Check or its row has said, whatever a goroutine
+// still holds, and what was computed under the one before is carried over:
+// inforce.go.
 package limiter
 
 import (

@@ -133,6 +133,26 @@ func TestIdleRegionCountsOnce(t *testing.T) {
 	}
 }
 
+// The share is one of the limit that is in force.
+func TestShareAcrossAChange(t *testing.T) {
+	plans := versions(bucket.Proportional, mustLimit(t, 30, time.Second, 30), mustLimit(t, 60, time.Minute, 60))
+	plans[0].Share, plans[1].Share = true, true
+	l := regionsOf(memstore.NewTable(), "a", "b", "c")[:1] // b and c are not heard
+	if n := drive(l, start, start+100, 1, plans[0]); n != 10 {
+		t.Fatalf("%d admitted, want 10 of 30", n)
+	}
+	now := start + 2*second
+	plans[1].Since = now
+	if n := drive(l, now, now+100, 1, plans[1]); n != 20 {
+		t.Errorf("%d admitted, want 20 of 60", n)
+	}
+	plans = versions(bucket.Additive, plans[1].Limit, plans[1].Limit, mustLimit(t, 60, time.Minute, 90))
+	plans[2].Share, plans[2].Since = true, now+second
+	if n := drive(l, now+second, now+second+100, 1, plans[2]); n != 10 {
+		t.Errorf("%d admitted of 30 more, want 10", n)
+	}
+}
+
 // A limit that does not depend on presence costs nothing for it.
 func TestPresenceIsNotReadForNothing(t *testing.T) {
 	store := &counting{Store: memstore.New("a")}

@@ -172,27 +172,26 @@ func (l *Limiter) absorb(e *entry, c *Check, r *Result, a *attempt, ch bucket.Ch
 	e.row, e.known = out.Row, true
 	e.follow(ch.Now, out.Row)
 	current := ch.Ver == e.ver && ch.Limit == *e.limit // nothing newer has come to be known meanwhile
-	tat := e.tatOf(ch.Now, out.Row)
-	e.level(tat + e.ahead)
+	e.level(e.tatOf(ch.Now, out.Row) + e.ahead)
 	a.refused = out.Status == bucket.Refused && current
 	switch {
 	case out.Status == bucket.Charged:
-		if current {
-			e.paid = a.paid
-		}
 		e.denyUntil = 0
 		e.won(ch.Now)
-		e.ripe = tat - int64(e.limit.Depth())
+		e.ripe = out.Row.TAT - int64(ch.Limit.Depth())
 		e.lend(ch.Now, ch.Tokens-a.owed, a.life+a.reach)
-		if !current {
+		e.first -= a.owed
+		if current {
+			e.paid = a.paid
+		} else {
+			e.ripe = carryRipe(e.ripe, bucket.Rescale{Limit: ch.Limit, Ver: ch.Ver}, e.inForce(ch.Now))
 			e.mixed, e.credit = true, min(e.credit, max(0, e.most))
 		}
-		e.first -= a.owed
 		if e.credit < c.Cost { // others spent from the lease meanwhile, or it may not all be spent
 			a.exactly = c.Cost - e.credit
 			return false
 		}
-		held := e.ripeIn(ch.Now, c.Cost)
+		held := min(e.ripeIn(ch.Now, c.Cost), a.reach)
 		e.credit -= c.Cost
 		e.describe(ch.Now, c, r, true)
 		r.Hold = time.Duration(held)
