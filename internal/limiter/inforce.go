@@ -94,7 +94,9 @@ func (e *entry) carryOver(from, to bucket.Rescale) {
 	e.ripe = carryRipe(e.ripe, from, to)
 	e.offline = carry(e.offline, to.Now, from, to)
 	e.denyUntil, e.refusedAt, e.gap = 0, 0, 0
-	e.credit = min(e.credit, to.Limit.Burst())
+	if e.most >= 0 {
+		e.credit = min(e.credit, e.most)
+	}
 	e.mixed = e.credit > 0
 }
 
