@@ -13,10 +13,10 @@ var carries = []bucket.Carry{bucket.Proportional, bucket.AsIs, bucket.Additive, 
 
 const changeAt = 20 * time.Second
 
-// changes is a run of a minute in which the limit changes from 100/s after 20 s.
+// changes is a run in which the limit changes from 100/s after 20 s.
 func changes(regions int, offered float64, to bucket.Rate, burst int64, carry bucket.Carry) sim.Scenario {
 	s := global(offered)
-	s.Regions, s.For = regions, time.Minute
+	s.Regions, s.For = regions, 45*time.Second
 	s.Changes = []sim.Change{{At: changeAt, Rate: to, Burst: burst, Carry: carry}}
 	return s
 }
@@ -27,7 +27,7 @@ func perSecond(n int64) bucket.Rate { return bucket.Rate{Count: n, Period: time.
 // one before and after: nothing is reset, by any mode.
 func TestChangeInOneRegion(t *testing.T) {
 	for _, carry := range carries {
-		for _, offered := range []float64{0.5, 0.95, 3} {
+		for _, offered := range []float64{0.95, 3} {
 			for _, to := range []struct {
 				rate  bucket.Rate
 				burst int64
@@ -77,7 +77,7 @@ func TestChangeInSeveralRegions(t *testing.T) {
 			for _, tt := range []struct {
 				offered float64
 				rate    int64
-			}{{3, 200}, {3, 50}, {3, 10}, {0.9, 50}, {8, 400}} {
+			}{{3, 200}, {3, 10}, {0.9, 50}, {8, 400}} {
 				for _, spread := range []time.Duration{0, 3 * time.Second} {
 					for _, processes := range []int{0, 4} {
 						s := changes(regions, tt.offered, perSecond(tt.rate), tt.rate, bucket.Proportional)
