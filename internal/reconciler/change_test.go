@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -200,6 +201,30 @@ func TestPoison(t *testing.T) {
 	job, err := w.config.Job(t.Context(), here, "pro")
 	if err != nil || job.Finished == 0 || job.Failed != 1 || job.Changed != 1 {
 		t.Errorf("the job says %+v, %v; want one tenant left out", job, err)
+	}
+}
+
+// TestIteratorAge: the age of a batch is that of its oldest record.
+func TestIteratorAge(t *testing.T) {
+	seen := new(recorder)
+	r := New(Options{Region: here, Regions: []string{here}, Observer: seen, Now: func() int64 { return t0 }})
+	old := func(seconds int64) json.RawMessage {
+		return json.RawMessage(fmt.Sprintf(`{"dynamodb":{"ApproximateCreationDateTime":%d,"Keys":{"pk":{"S":"META"},"sk":{"S":"CLOCK"}},"SequenceNumber":"1"}}`, t0/1e9-seconds))
+	}
+	for _, tt := range []struct {
+		records []json.RawMessage
+		age     time.Duration
+	}{
+		{[]json.RawMessage{old(3), old(10), old(2)}, 10 * time.Second},
+		{[]json.RawMessage{old(-2)}, 0},
+		{[]json.RawMessage{json.RawMessage(`{"dynamodb":{"SequenceNumber":"1"}}`)}, 0},
+	} {
+		if _, err := r.stream(t.Context(), tt.records); err != nil {
+			t.Fatal(err)
+		}
+		if b := seen.batches[len(seen.batches)-1]; b.Age != tt.age || b.Records != len(tt.records) {
+			t.Errorf("got %+v, want %v", b, tt.age)
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"weir/pkg/ddbstore"
 )
 
-// hooked is rows whose rescaling a test looks at, or stops.
+// hooked is rows whose use a test looks at, or stops.
 type hooked struct {
 	Rows
 	before func(key string) error
@@ -26,6 +26,13 @@ func (h *hooked) Rescale(ctx context.Context, key string, c bucket.Rescale) (buc
 		return bucket.Outcome{}, err
 	}
 	return h.Rows.Rescale(ctx, key, c)
+}
+
+func (h *hooked) Row(ctx context.Context, key string) (bucket.Row, bool, error) {
+	if err := errors.Join(h.before(key), ctx.Err()); err != nil {
+		return bucket.Row{}, false, err
+	}
+	return h.Rows.Row(ctx, key)
 }
 
 // jobOf returns the job of a plan.

@@ -66,6 +66,11 @@ func TestHeartbeats(t *testing.T) {
 	if out := w.tick(); out.Cut != nil || out.Lag[there] != 0 {
 		t.Errorf("heard again: %+v", out)
 	}
+	beat(w.now() + int64(time.Second)) // by a clock that is ahead
+	hear(there)
+	if out := w.tick(); out.Lag[there] != 0 {
+		t.Errorf("a lag of %v", out.Lag[there])
+	}
 	if err := w.config.PutHeartbeat(t.Context(), ddbstore.Heartbeat{Region: "sa-east-1", At: w.now()}); err != nil {
 		t.Fatal(err)
 	}
