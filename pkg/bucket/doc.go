@@ -63,6 +63,14 @@
 //	I13  admitted in any interval: at most B + R*t and what was not visible    TestRegionsReproduceThePrototype, TestInstantReplicationIsOneBucket
 //	I14  a complete TAT is at least that of one bucket that holds the visible  TestEstimateIsBetweenBounds
 //
+// And this about limits that change:
+//
+//	I15  a level is kept as its mode has it, rounded up to 1 ns, and back again TestCarryKeepsTheLevel, FuzzCarry
+//	I16  a change admits no second burst: B, R*t, what raises add; Reset: B    TestChangesKeepTheBound
+//	I17  rows end at the newest version; an older one never changes a newer    TestChangesInAnyOrder, TestChangesAcrossRegions
+//	I18  while a change spreads, I16 and what was not visible, a change        TestChangesAcrossRegions
+//	I19  I14 holds across a change, up to an empty bucket at that moment       TestEstimateAcrossAChange
+//
 // # Why I1 and I3 hold
 //
 // Let take i and a later take j be allowed, at now_i and now_j, with n_i..n_j
@@ -160,6 +168,71 @@
 // Tokens handed back that had been folded elsewhere or are part of a Base stay
 // there until the next fold; what is spent again is dated as the later spend.
 //
+// # Changes of limit
+//
+// A TAT means nothing without the limit that it was computed with, so a row says
+// which that was, and of which version (Limit, Ver). Whoever meets a row of an older
+// version brings it to the one in force: a Rescale, or a Charge, which does the same
+// first. A charge of an older version than the row's is Outdated, and the row tells
+// what to go by instead. Versions only have to grow.
+//
+// What becomes of the level is the Carry: see Carry.TAT for the formulas. It is
+// carried over as of the time when the limit came into force (Since), or of the
+// row's last charge under the old one if that came later; not of whoever notices.
+// So the result does not depend on who does it and when, and a row that nobody
+// touches for hours has been refilling at the new pace. A row that has missed
+// several changes goes from the limit it knows to the newest at once.
+//
+// With u of B1 tokens used, and so r = B1-u left, the modes leave
+//
+//	Proportional   r * B2/B1, or r if that is below 0       <= r + max(0, B2-B1)
+//	AsIs           min(r, B2)                               <= r
+//	Additive       r + B2 - B1
+//	a full bucket  B2                                        = r + B2 - B1
+//	Reset          B2
+//
+// so that a change adds to what may be admitted at once no more than the burst was
+// raised by, but for a Reset: I16. Time adds R, that of the limit in force.
+//
+// In several Regions some of what was spent before a change is seen after it. In
+// the modes Proportional and Additive the change is the same for every TAT of the
+// past: what lies x before or after it, lies x*tau2/tau1 before or after it then, or
+// x*T2/T1. Read like that, the past of a bucket is one of a bucket under the new
+// limit, whose tokens took
+//
+//	T1 * tau2/tau1 = T2 * B2/B1          (Proportional)
+//	T1 * T2/T1     = T2                  (Additive)
+//
+// each. So a row keeps of the limit before (Prior) its burst, its depth, when it
+// ended, and how many tokens were spent by then; Base is carried over like TAT; and
+// an estimate takes such tokens at that price and that date. I14 then holds as
+// before: this is I19. In the other modes tokens come or go by the change alone. The
+// row is then as if it had just been folded, and what it has not seen comes on top,
+// at T2 a token (AsIs) or for nothing (Reset).
+//
+// There is one exception. What is used beyond the burst is a debt, and a debt stays
+// as many tokens as it was, whatever the new burst is. Of spend that comes to be
+// seen late nobody can say how much of it was one, and at the price above it would
+// grow with the burst: a raise would lock out who was overdrawn. So, but for
+// Additive, whose price is by the token, it counts until the bucket was empty when
+// its limit changed:
+//
+//	estimate(k) = min( as above, max( the same without what is late,
+//	                                  change + tau2 + T2 * (all that was spent since) ))
+//
+// Until all Regions know of a change, each admits by the limit it knows, and its
+// tokens are priced by that. What is admitted in all is then within
+//
+//	B at the first + all raises + the sum of R*t for the faster of the limits in force
+//	+ for every change (regions-1) * (B + R * (replication + until the last knows))
+//
+// which is I18: the last line is what could not be seen, once for every change, as
+// debts of that kind are not carried over a change.
+//
+// A version of 0 is none: there is no saying which of two limits is the newer, and a
+// charge takes the TAT as it is. A row that does not say its limit, because it was
+// written before rows did, is older than any, and keeps its TAT.
+//
 // # Clocks
 //
 // A peer's row from the future is read with all its times moved back by what its
@@ -188,9 +261,15 @@
 // comes late finds the room gone that it would have had, and what comes a second
 // at a time is dated to the end of it.
 //
+// After a change, a level to the token: what is dated by the second is, times the
+// new burst over the old, a second's part of the bucket. And a row goes back in its
+// limits by one: what was spent before the last but one change and is still not seen
+// is priced as if spent under the last.
+//
 // # Reading order
 //
 // limit.go, take.go, bucket.go; then row.go and charge.go for buckets in a
-// store; then merge.go, view.go, estimate.go and fold.go for several Regions.
-// Example shows a trace.
+// store; then merge.go, view.go, estimate.go and fold.go for several Regions;
+// then carry.go, rescale.go and prior.go for limits that change. Example shows a
+// trace.
 package bucket

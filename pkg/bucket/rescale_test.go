@@ -174,10 +174,14 @@ func TestChangesKeepTheBound(t *testing.T) {
 				to, carry := randomWhole(rnd, t), Carry(rnd.IntN(4))
 				budget.change(to, carry)
 				l, ver = to, ver+1
-				if found && rnd.IntN(2) == 0 {
-					row, _ = Rescale{l, ver, carry, 0, now}.Apply(row)
-				} else if found { // as a charge does it, but a refused one would not
-					row = Rescale{l, ver, carry, 0, now}.on(row)
+				since := now
+				if rnd.IntN(2) == 0 { // it is noticed later
+					step = rnd.Int64N(l.Time(3) + 1)
+					budget.pass(step)
+					now += step
+				}
+				if found {
+					row, _ = Rescale{Limit: l, Ver: ver, Carry: carry, Since: since, Now: now}.Apply(row)
 				}
 			}
 			n := 1 + rnd.Int64N(min(l.Burst(), 4))
@@ -188,6 +192,52 @@ func TestChangesKeepTheBound(t *testing.T) {
 			}
 		}
 		checkBudget(t, seed, log)
+	}
+}
+
+// A change that nobody has noticed for an hour is carried over as of when it was
+// made: an empty bucket of a slow limit has refilled at the new pace since, and that
+// of a fast one not at the old. It is the same for a row of one's own, for one that
+// is charged, and for one of another Region.
+func TestChangeNoticedLate(t *testing.T) {
+	slow, fast := must(t, 1, time.Hour, 10), must(t, 100, time.Second, 100)
+	const hour = 3600 * sec
+	for _, tt := range []struct {
+		name     string
+		from, to Limit
+		since    int64 // after the row was emptied
+		left     int64 // an hour after that
+	}{
+		{"raised", slow, fast, sec, 100},
+		{"raised, when is not known", slow, fast, -t0, 10},
+		{"raised this moment", slow, fast, hour, 10},
+		{"raised in the future", slow, fast, 2 * hour, 10},
+		{"cut", fast, slow, 0, 1},
+		{"cut, when is not known", fast, slow, -t0, 10},
+		{"cut before it was emptied under the old limit", fast, slow, -5 * sec, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			n, now := tt.from.burst, t0+hour
+			row, _ := Charge{Limit: tt.from, Ver: 1, Now: t0, Tokens: n, Inc: tt.from.Time(n)}.Apply(Row{Region: "a"}, false)
+			c := Rescale{Limit: tt.to, Ver: 2, Since: t0 + tt.since, Now: now}
+			carried, _ := c.Apply(row)
+			for name, tat := range map[string]int64{
+				"carried over":                      carried.TAT,
+				"of one's own":                      c.Merge(row, nil, DefaultGrace).TAT,
+				"elsewhere":                         c.Merge(Row{Region: "b"}, []Row{row}, DefaultGrace).TAT,
+				"seen by one that was carried over": c.Merge(carried, []Row{carried}, DefaultGrace).TAT,
+			} {
+				if got := tt.to.Remaining(tat, now); got != tt.left {
+					t.Errorf("%s: %d left, want %d", name, got, tt.left)
+				}
+			}
+			for n, want := range map[int64]Status{tt.left: Charged, tt.left + 1: Refused} {
+				ch := Charge{Limit: tt.to, Ver: 2, Since: c.Since, Now: now, Tokens: n, Inc: tt.to.Time(n)}
+				if _, s := ch.Apply(row, true); s != want {
+					t.Errorf("a charge of %d: %v, want %v", n, s, want)
+				}
+			}
+		})
 	}
 }
 
