@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
+	"weir/internal/operator"
 	"weir/pkg/ddbstore"
 )
 
@@ -20,8 +21,10 @@ func (d *deployment) advise(err error) error {
 		api     smithy.APIError
 	)
 	switch {
-	case err == nil, errors.Is(err, context.Canceled):
-		return err
+	case err == nil:
+		return nil
+	case errors.Is(err, context.Canceled):
+		return interrupted(err)
 	case errors.Is(err, ddbstore.ErrConflict):
 		return fmt.Errorf("%w\nNothing was changed. Look at what is there now, and run the command again if it is still right", err)
 	case errors.As(err, &home):
@@ -40,6 +43,19 @@ func (d *deployment) advise(err error) error {
 		return fmt.Errorf("%w\nIs the network there? In another Region the tables are the same: --region", short(err))
 	}
 	return err
+}
+
+// interrupted is what became of a command that was told to stop. Where it writes
+// it says itself how far it got: everywhere else it has only looked.
+func interrupted(err error) error {
+	var (
+		told    interruption
+		stopped *operator.InterruptedError
+	)
+	if errors.As(err, &told) || errors.As(err, &stopped) {
+		return err
+	}
+	return interruption{errors.New("interrupted; nothing was changed")}
 }
 
 func denied(err smithy.APIError) bool { return err.ErrorCode() == "AccessDeniedException" }

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/spf13/pflag"
 
+	"weir/internal/operator"
 	"weir/pkg/ddbstore"
 )
 
@@ -65,6 +66,8 @@ func printable(what, text string, most int) error {
 		return fmt.Errorf("the %s is %d bytes long: at most %d", what, len(text), most)
 	case strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return fmt.Errorf("the %s has characters that cannot be printed: want one line of text", what)
+	case operator.HasKey(text):
+		return fmt.Errorf("the %s has an API key in it, and is kept for good: name the key by its last four characters", what)
 	}
 	return nil
 }

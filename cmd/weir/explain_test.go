@@ -217,7 +217,7 @@ func TestHome(t *testing.T) {
 	contains(t, s.ok("home", "show", "--regions", "eu-west-1,us-east-1"), "home: eu-west-1", "eu-west-1        was never heard", "us-east-1        was heard")
 	contains(t, s.ok("home", "show"), "home: eu-west-1") // the Regions from the table itself
 	for _, tt := range []struct{ want, args string }{
-		{"\"mars\" is no Region", "move mars"}, {"needs the Region", "move"}, {"got \"b\" besides", "move us-east-1 b"},
+		{"\"mars\" is no Region", "move mars"}, {"needs the Region", "move"}, {"got 2 arguments", "move us-east-1 b"},
 	} {
 		s.fails(1, tt.want, append([]string{"home"}, strings.Fields(tt.args)...)...)
 	}

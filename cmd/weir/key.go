@@ -148,10 +148,16 @@ func (s *session) keyCreate(ctx context.Context, k operator.NewKey, f changing) 
 // newKeyResult prints a key that was just made.
 func (s *session) newKeyResult(key string, stored ddbstore.Credential) error {
 	s.note("This is the key of tenant %s%s. It is not shown again:", stored.Tenant, aboutKey(stored))
-	s.printf("%s\n", key)
 	j := keyResult(stored, s.now())
 	j.Key = key
-	return s.result(j)
+	err := s.result(j)
+	if !s.json {
+		_, err = fmt.Fprintln(s.out, key)
+	}
+	if err != nil {
+		return fmt.Errorf("the key is made and could not be printed (%w), so nobody has it: end it with `weir key revoke %s --id %s`", err, stored.Tenant, operator.KeyID(stored))
+	}
+	return nil
 }
 
 func aboutKey(c ddbstore.Credential) string {

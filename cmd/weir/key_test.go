@@ -4,9 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
+	"io"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -229,21 +230,73 @@ func TestKeyBadInput(t *testing.T) {
 	s.once(key)
 }
 
-// TestNoKeyInTheTests: what the tests above look for are not the patterns of other
-// keys; this one looks for all that looks like a key, in all that was printed.
+// TestKeysInOutput looks for all that looks like a key, in all that was printed.
 func TestKeysInOutput(t *testing.T) {
 	s := keySite(t)
 	s.create("create", "acme", "--label", "weir key")
 	s.create("rotate", "acme")
-	s.weir("", "key", "import", "acme", "-")
-	s.ok("key", "list", "acme")
-	s.ok("tenant", "show", "acme")
-	s.ok("explain", "acme")
-	found := regexp.MustCompile(`weir_([a-z0-9]{1,16}_)?[0-9A-Za-z]{28}\b`).FindAllString(s.seen.String(), -1)
-	if len(found) != 2 {
+	for _, args := range []string{"key import acme -", "key list acme", "tenant show acme", "explain acme"} {
+		s.weir("", strings.Fields(args)...)
+	}
+	if found := looksLikeAKey.FindAllString(s.seen.String(), -1); len(found) != 2 {
 		t.Errorf("%d keys were printed, want the 2 that were made", len(found))
 	}
-	if _, err := os.Stat("plans.yaml"); err != nil {
-		t.Fatal(err)
+}
+
+var looksLikeAKey = regexp.MustCompile(`weir_([a-z0-9]{1,16}_)?[0-9A-Za-z]{28}`)
+
+// TestKeyInTheWrongPlace: whoever gives a key where something else belongs finds it
+// in no error and in no history.
+func TestKeyInTheWrongPlace(t *testing.T) {
+	s := keySite(t)
+	key := s.create("create", "acme", "--env", "live")
+	before := s.items()
+	for _, args := range [][]string{
+		{"key", "revoke", "acme", key},
+		{"key", "revoke", key, "--all"},
+		{"key", "create", key},
+		{"key", "revoke", "acme", "--last-four", key},
+		{"key", "revoke", "acme", "--id", key},
+		{"key", "revoke", "acme", "--" + key},
+		{"key", key},
+		{"explain", key},
+		{"tenant", "set", key, "--plan", "free"},
+		{"key", "revoke", "acme", "--all", "--reason", key + " leaked"},
+		{"key", "create", "acme", "--label", key},
+		{"key", "create", "acme", "--author", key},
+		{"tenant", "suspend", "acme", "--reason", "who had " + key},
+	} {
+		stdout, stderr, code := runProcess(t, ".", args...)
+		if code != 1 || strings.Contains(stdout+stderr, key) || stderr == "" {
+			t.Errorf("weir %s: %d %q%q", strings.ReplaceAll(strings.Join(args, " "), key, "KEY"), code, stdout, stderr)
+		}
+	}
+	if after := s.items(); after != before {
+		t.Errorf("%d items became %d", before, after)
 	}
 }
+
+// TestKeyThatCannotBePrinted: a key that nobody has seen is of no use, and the
+// message says how to end it.
+func TestKeyThatCannotBePrinted(t *testing.T) {
+	s := keySite(t)
+	for _, args := range [][]string{{"key", "create", "acme"}, {"key", "create", "acme", "--json"}} {
+		root := newRoot()
+		root.SetArgs(args)
+		root.SetOut(closedPipe{})
+		root.SetErr(io.Discard)
+		err := root.ExecuteContext(t.Context())
+		if err == nil {
+			t.Fatalf("weir %v: no error", args)
+		}
+		command := regexp.MustCompile("`weir (.*)`").FindStringSubmatch(err.Error())
+		if command == nil || looksLikeAKey.MatchString(err.Error()) {
+			t.Fatalf("%v", err)
+		}
+		contains(t, s.ok(strings.Fields(command[1])...), "1 key of tenant acme revoked")
+	}
+}
+
+type closedPipe struct{}
+
+func (closedPipe) Write([]byte) (int, error) { return 0, syscall.EPIPE }

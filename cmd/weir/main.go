@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"weir/internal/operator"
 )
 
 func main() {
@@ -16,7 +18,8 @@ func main() {
 	context.AfterFunc(ctx, stop)
 
 	if err := newRoot().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "weir:", err)
+		// Whoever gives a key where something else belongs need not find it in a log.
+		fmt.Fprintln(os.Stderr, "weir:", operator.WithoutKeys(err.Error()))
 		os.Exit(exitCode(err))
 	}
 }

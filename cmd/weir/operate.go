@@ -85,7 +85,7 @@ func takes(least, most int, what string) cobra.PositionalArgs {
 		case len(args) < least:
 			return fmt.Errorf("%s needs %s; `%s --help` says more", cmd.CommandPath(), what, cmd.CommandPath())
 		case len(args) > most:
-			return fmt.Errorf("%s takes %s, got %q besides; `%s --help` says more", cmd.CommandPath(), what, args[most], cmd.CommandPath())
+			return fmt.Errorf("%s takes %s, and got %s; `%s --help` says more", cmd.CommandPath(), what, count(len(args), "argument"), cmd.CommandPath()) // which may be keys
 		}
 		return nil
 	}

@@ -88,28 +88,31 @@ func TestPlanApplyPreview(t *testing.T) {
 	for _, id := range []string{"acme", "hooli", "initech"} {
 		s.ok("tenant", "create", id, "--plan", "pro")
 	}
-	s.ok("tenant", "set", "initech", "--limit", "api=100/h") // whatever the plan says
+	s.ok("tenant", "create", "umbrella", "--plan", "pro")
+	s.ok("tenant", "set", "initech", "--limit", "api=100/h")
+	s.ok("tenant", "set", "umbrella", "--burst", "api=100") // whatever the plan says
 	here, there := ddbstore.New(s.client, s.tables.buckets, "eu-west-1"), ddbstore.New(s.client, s.tables.buckets, "us-east-1")
 	s.charge(here, "api|acme", l, 45, 0)
 	s.charge(there, "api|acme", l, 30, 0)
 	s.charge(here, "api|hooli", l, 20, 0)
 	s.charge(here, "api|initech", l, 90, 0)
+	s.charge(here, "api|umbrella", l, 90, 0)
 
 	s.file("plans.yaml", strings.Replace(twoPlans, "100/h", "100/h, burst: 40", 1))
 	r := s.weir("n\n", "plan", "apply", "plans.yaml", "--carry", "additive")
-	contains(t, r.stdout, "plan pro has 3 tenants; 2 would be over the new limit now", "acme     api    has used", "initech  api    has used", "and the burst would be 40")
-	if strings.Contains(r.stdout, "hooli") {
-		t.Errorf("hooli would not be over:\n%s", r.stdout)
+	contains(t, r.stdout, "plan pro has 4 tenants; 2 would be over the new limit now", "acme     api    has used", "initech  api    has used", "and the burst would be 40")
+	if strings.Contains(r.stdout, "hooli") || strings.Contains(r.stdout, "umbrella") {
+		t.Errorf("hooli and umbrella would not be over:\n%s", r.stdout)
 	}
 	var out applyJSON
 	s.answer(&out, "plan", "apply", "plans.yaml", "--carry", "additive", "--yes")
-	if len(out.Plans) != 1 || out.Plans[0].Tenants != 3 || out.Plans[0].Looked != 3 || len(out.Plans[0].Over) != 2 || out.Plans[0].Over[0].Tenant != "acme" ||
+	if len(out.Plans) != 1 || out.Plans[0].Tenants != 4 || out.Plans[0].Looked != 4 || len(out.Plans[0].Over) != 2 || out.Plans[0].Over[0].Tenant != "acme" ||
 		out.Plans[0].Over[0].Used <= 40 || out.Plans[0].Over[0].Why != operator.ByLevel || !out.Applied || out.Plans[0].NewVersion != 2 || out.Change.Author != "ada" {
 		t.Errorf("%+v", out)
 	}
 
 	s.file("plans.yaml", twoPlans)
-	contains(t, s.weir("n\n", "plan", "apply", "plans.yaml", "--preview", "2").stdout, "plan pro has 3 tenants; of the first 2, 0 would be over")
+	contains(t, s.weir("n\n", "plan", "apply", "plans.yaml", "--preview", "2").stdout, "plan pro has 4 tenants; of the first 2, 0 would be over")
 }
 
 // TestPlanApplyConflict: two people apply at the same time. What the second one was
@@ -172,7 +175,7 @@ func TestPlanBadInput(t *testing.T) {
 		{"burst.yaml:1:", "diff burst.yaml"},
 		{"there is no plans file gone.yaml", "apply gone.yaml"},
 		{"needs a plans file", "apply"},
-		{"got \"b.yaml\" besides", "apply ok.yaml b.yaml"},
+		{"got 2 arguments", "apply ok.yaml b.yaml"},
 		{"no plan \"gold\"; it has free, pro", "apply ok.yaml --only gold"},
 		{"as-is", "apply ok.yaml --carry keep"},
 		{"--at \"soon\"", "apply ok.yaml --at soon"},
@@ -240,7 +243,7 @@ func TestPlanApplyInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	never, _ := io.Pipe()
 	r := s.weirIn(ctx, question{never, cancel}, "plan", "apply", "plans.yaml")
-	s.failed(r, 130, "", "plan apply")
+	s.failed(r, 130, "interrupted; nothing was changed", "plan apply")
 	if p, err := s.config.Plan(t.Context(), "pro"); err != nil || p.Version != 1 {
 		t.Errorf("version %d, %v", p.Version, err)
 	}

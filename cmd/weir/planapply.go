@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -223,6 +224,11 @@ func (s *session) planApply(ctx context.Context, name string, f *plan.File, flag
 		out.Plans = append(out.Plans, appliedJSON{planDiffJSON: diffOf(d), Tenants: len(d.Tenants), First: d.First(w.rollout, s.now()), Looked: d.Looked, Over: append([]operator.Over{}, d.Over...)})
 	}
 	s.writeImpact(drafts, w)
+	for _, id := range flags.tenants {
+		if !slices.ContainsFunc(drafts, func(d operator.PlanDraft) bool { return slices.Contains(d.Tenants, id) }) {
+			s.note("warning: tenant %s is on none of these plans, so it has no part in the canary", id)
+		}
+	}
 	if tenants > 1 && !flags.yes {
 		if err := s.confirm(ctx, fmt.Sprintf("Change %s, for %s?", count(len(drafts), "plan"), count(tenants, "tenant"))); err != nil {
 			return err

@@ -2,13 +2,17 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"weir/internal/operator"
+	"weir/pkg/ddbstore"
 )
 
 // canarySite has plan pro with twenty tenants, and a file that changes it.
@@ -73,8 +77,11 @@ func (s *site) rate() string {
 
 func TestCanary(t *testing.T) {
 	s := canarySite(t)
+	r := s.weir("", "plan", "apply", "next.yaml", "--yes", "--canary", "20%,60%,100%", "--every", "10m", "--tenants", "t07,elsewhere", "--alarm", "api-5xx")
+	contains(t, r.stderr, "warning: tenant elsewhere is on none of these plans")
+	s.ok("plan", "rollout", "pro", "abort", "--yes")
 	out := s.ok("plan", "apply", "next.yaml", "--yes", "--canary", "20%,60%,100%", "--every", "10m", "--tenants", "t07", "--alarm", "api-5xx")
-	contains(t, out, "plan pro has 20 tenants, of whom", "plan pro is at version 2, with a canary for 20% of the tenants and t07, then 60%, 100%")
+	contains(t, out, "plan pro has 20 tenants, of whom", "plan pro is at version 4, with a canary for 20% of the tenants and t07, then 60%, 100%")
 	first := s.rollout("status", "--list")
 	if n := first.Reached; n < 2 || n > 12 || first.Tenants != 20 || len(first.List) != n || !strings.Contains(strings.Join(first.List, " "), "t07") || s.rate() != "100/h" {
 		t.Errorf("%+v, rate %s", first, s.rate())
@@ -109,13 +116,25 @@ func TestCanary(t *testing.T) {
 
 func TestCanaryTakenBack(t *testing.T) {
 	s := canarySite(t)
-	for _, back := range [][]string{{"plan", "rollout", "pro", "abort", "--yes"}, {"plan", "rollback", "pro", "--yes"}} {
-		s.ok("plan", "apply", "next.yaml", "--yes", "--canary", "50%,100%", "--every", "1h")
-		s.ok(back...)
-		if out := s.rollout(); out.Rollout != nil || s.rate() != "100/h" {
-			t.Errorf("after %v: %+v, rate %s", back, out, s.rate())
-		}
+	begin := []string{"plan", "apply", "next.yaml", "--yes", "--canary", "50%,75%,100%", "--every", "1h"}
+	s.ok(begin...)
+	s.ok("plan", "rollout", "pro", "abort", "--yes")
+	if out := s.rollout(); out.Rollout != nil || s.rate() != "100/h" {
+		t.Errorf("aborted: %+v, rate %s", out, s.rate())
 	}
+	s.ok(begin...)
+	s.ok("plan", "rollout", "pro", "next", "--yes")
+	contains(t, s.ok("plan", "rollback", "pro", "--yes"), "plan pro is at version 6, which is version 3 again") // of before the rollout, not of its first step
+	if out := s.rollout(); out.Rollout != nil || s.rate() != "100/h" {
+		t.Errorf("rolled back: %+v, rate %s", out, s.rate())
+	}
+
+	// Who has the canary is told to be over what was before, too.
+	s.file("next.yaml", strings.Replace(twoPlans, "100/h", "100/h, burst: 300", 1))
+	s.ok("plan", "apply", "next.yaml", "--yes", "--canary", "100%", "--every", "1h", "--tenants", "t00")
+	_, ver := s.effective("t00")
+	s.charge(ddbstore.New(s.client, s.tables.buckets, s.region), "api|t00", perHour(t, 100, 300), 200, ver)
+	contains(t, s.ok("plan", "rollback", "pro", "--yes", "--carry", "additive"), "1 would be over the new limit now", "t00", "has used 200 tokens, and the burst would be 100")
 }
 
 func TestScheduledChange(t *testing.T) {
@@ -191,11 +210,30 @@ func TestCheckInterrupted(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}()
-	r := s.weirIn(ctx, strings.NewReader(""), "plan", "apply", "next.yaml", "--yes", "--canary", "20%,100%", "--every", "0s", "--check", "touch running; sleep 60 & sleep 60")
+	r := s.weirIn(ctx, strings.NewReader(""), "plan", "apply", "next.yaml", "--yes", "--canary", "20%,100%", "--every", "0s", "--check", "sleep 60 & echo $! > pid; mv pid running; wait")
 	s.failed(r, 130, "stopped at 20%", "apply")
 	contains(t, r.err.Error(), "weir plan rollout pro next|abort|resume")
 	if out := s.rollout(); out.Rollout == nil || !out.Rollout.Paused || out.Rollout.Share != "20%" {
 		t.Errorf("%+v", out)
 	}
 	s.ok("plan", "rollout", "pro", "abort", "--yes")
+	data, err := os.ReadFile("running")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); runs(pid); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("what the check has started still runs")
+		}
+	}
+}
+
+// runs reports whether a process is there, and not only waiting to be buried.
+func runs(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return syscall.Kill(pid, 0) == nil && (err != nil || !strings.Contains(string(stat), ") Z "))
 }

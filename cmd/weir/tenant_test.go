@@ -84,7 +84,7 @@ func TestTenantBadInput(t *testing.T) {
 		{"there is no file gone.txt", "resume --from-file gone.txt"},
 		{"there are free, pro", "set --all-on gold --plan free"},
 		{"there are free, pro", "list --on gold"},
-		{"takes no arguments", "list acme"},
+		{"takes no arguments, and got 1 argument;", "list acme"},
 	} {
 		r := s.weir("", append([]string{"tenant"}, strings.Fields(tt.args)...)...)
 		if tt.want == "want enforce, shadow" {

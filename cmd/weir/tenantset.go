@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"weir/internal/operator"
 	"weir/pkg/bucket"
@@ -131,7 +132,7 @@ func readIDs(r io.Reader, name string) ([]string, error) {
 
 func newTenantSet(o *operation) *cobra.Command {
 	var (
-		f changing
+		f setFlags
 		e editFlags
 		w whom
 	)
@@ -158,6 +159,9 @@ interrupted, and run again: those that are as they should be are skipped.`,
 			if edit.IsZero() {
 				return errors.New("what is to be changed? Say it with --plan, --limit, --burst, --clear-limit, --mode or --hold")
 			}
+			if _, err := f.limit(); err != nil {
+				return err
+			}
 			ids, err := w.named(cmd, args)
 			if err != nil {
 				return err
@@ -177,7 +181,7 @@ interrupted, and run again: those that are as they should be are skipped.`,
 
 func newTenantStatus(o *operation, use, short string, status ddbstore.TenantStatus) *cobra.Command {
 	var (
-		f changing
+		f setFlags
 		w whom
 	)
 	cmd := &cobra.Command{
@@ -191,6 +195,9 @@ more than one tenant it asks first.`,
   weir tenant %s --from-file tenants.txt --yes`, use, use),
 		ValidArgsFunction: o.complete(1000, tenantIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := f.limit(); err != nil {
+				return err
+			}
 			ids, err := w.named(cmd, args)
 			if err != nil {
 				return err
@@ -203,6 +210,18 @@ more than one tenant it asks first.`,
 	f.addTo(cmd.Flags())
 	w.addTo(o, cmd)
 	return cmd
+}
+
+// setFlags are those of the commands that change tenants.
+type setFlags struct {
+	changing
+	waiting
+}
+
+func (f *setFlags) addTo(fl *pflag.FlagSet) {
+	f.changing.addTo(fl)
+	fl.StringVar(&f.wait, "wait", "", "wait until their buckets have it in every Region, at most so `LONG`")
+	fl.Lookup("wait").NoOptDefVal = defaultWait
 }
 
 // setJSON is the result of weir tenant set, suspend and resume.
@@ -222,7 +241,7 @@ type tenantChangeJSON struct {
 }
 
 // tenantsSet changes tenants: those with the ids, or all on a plan.
-func (s *session) tenantsSet(ctx context.Context, ids []string, w whom, e operator.TenantEdit, f changing, unsaid string) error {
+func (s *session) tenantsSet(ctx context.Context, ids []string, w whom, e operator.TenantEdit, f setFlags, unsaid string) error {
 	c, err := s.home(ctx)
 	if err != nil {
 		return err
@@ -249,7 +268,7 @@ func (s *session) tenantsSet(ctx context.Context, ids []string, w whom, e operat
 			return err
 		}
 	}
-	ch, err := s.change(ctx, f, unsaid)
+	ch, err := s.change(ctx, f.changing, unsaid)
 	if err != nil {
 		return err
 	}
@@ -270,7 +289,19 @@ func (s *session) tenantsSet(ctx context.Context, ids []string, w whom, e operat
 		i := slices.IndexFunc(drafts, func(d operator.TenantDraft) bool { return d.Base.ID == t.ID })
 		out.Changed = append(out.Changed, tenantChangeJSON{t.ID, t.Version, drafts[i].Fields})
 	}
-	return errors.Join(s.endOfSet(written, left, len(drafts), err), s.result(out))
+	err = s.endOfSet(written, left, len(drafts), err)
+	if err == nil {
+		err = s.awaitTenants(ctx, c, f.waiting, idsOf(drafts))
+	}
+	return errors.Join(err, s.result(out))
+}
+
+func idsOf(drafts []operator.TenantDraft) []string {
+	ids := make([]string, len(drafts))
+	for i, d := range drafts {
+		ids[i] = d.Base.ID
+	}
+	return ids
 }
 
 // endOfSet tells how a change of many ended.

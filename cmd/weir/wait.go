@@ -54,22 +54,48 @@ func (s *session) await(ctx context.Context, c *ddbstore.Config, w waiting, writ
 	if err != nil {
 		return nil, fmt.Errorf("the change is made; which Regions to wait for is not known: %w", err)
 	}
-	watch := operator.Watch{Config: c, Regions: regions, Every: lookEvery}
+	watch := operator.Watch{Config: c, Regions: regions, Every: lookEvery, Most: limit}
 	for _, p := range written {
 		watch.Plans, watch.Stamp = append(watch.Plans, p.Name), p.Stamp
 	}
 	line := s.progress()
 	watch.Show = func(all []operator.Reached) { line.show("%s", reachedText(all)) }
-	waitCtx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	all, err := watch.Wait(waitCtx)
+	all, err := watch.Wait(ctx)
 	line.end()
 	for _, r := range all {
 		if r.Done {
 			s.printf("%s: plan %s, %s, %s brought to it%s\n", r.Region, r.Plan, count(int(r.Seen), "tenant"), count(int(r.Changed), "bucket"), failedText(r.Failed))
 		}
 	}
+	if err != nil && ctx.Err() != nil {
+		return all, interruption{err}
+	}
 	return all, err
+}
+
+// awaitTenants waits for the rows of tenants that were changed, if that is wanted.
+func (s *session) awaitTenants(ctx context.Context, c *ddbstore.Config, w waiting, ids []string) error {
+	limit, err := w.limit()
+	if err != nil || limit == 0 || len(ids) == 0 {
+		return err
+	}
+	b, err := s.bucketsIn(s.region)
+	if err != nil {
+		return fmt.Errorf("the change is made; whether the buckets have it is not known: %w", err)
+	}
+	line := s.progress()
+	err = operator.WatchTenants{
+		Config: c, Buckets: b, IDs: ids, Now: s.now, Every: lookEvery, Most: limit,
+		Show: func(done, of int) { line.show("the buckets of %s of %s have it", thousands(done), count(of, "tenant")) },
+	}.Wait(ctx)
+	line.end()
+	switch {
+	case err == nil:
+		s.printf("all rows of their buckets have it, in every Region\n")
+	case ctx.Err() != nil:
+		return interruption{err}
+	}
+	return err
 }
 
 func failedText(n int64) string {

@@ -8,8 +8,9 @@ import (
 // parallel is how many reads are under way at a time.
 const parallel = 16
 
-// each calls f with 0 to n-1, some at a time. After the first error it starts no
-// more, and returns that error when those under way have ended.
+// each calls f, which reads, with 0 to n-1, some at a time, and again where
+// DynamoDB is too busy. After the first error it starts no more, and returns that
+// error when those under way have ended.
 func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -18,7 +19,7 @@ func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) 
 	for range min(n, parallel) {
 		wg.Go(func() {
 			for i := range next {
-				if err := f(ctx, i); err != nil {
+				if err := patiently(ctx, func() error { return f(ctx, i) }); err != nil {
 					cancel(err)
 				}
 			}

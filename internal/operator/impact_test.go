@@ -52,6 +52,7 @@ func TestOver(t *testing.T) {
 				}
 			}, "", 0},
 		{"a higher rate", "rate: 50/s", "rate: 60/s", bucket.Proportional, steady(50), "", 0},
+		{"the same rate, spent faster from a burst", "{rate: 40/s, burst: 5000}", "{rate: 40/s, burst: 4000}", bucket.Proportional, steady(50), "", 0},
 		{"off", "rate: 100/s", "{rate: 20/s, mode: off}", bucket.Proportional, steady(50), "", 0},
 		{"unlimited", "rate: 100/s", "rate: unlimited", bucket.Proportional, steady(50), "", 0},
 		{"nothing at all", "rate: 100/s", "rate: 0/s", bucket.Proportional, steady(50), ByRate, -1},

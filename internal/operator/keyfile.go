@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"weir/internal/identity"
@@ -152,8 +153,21 @@ func CheckLabel(label string) error {
 			return errors.New("a label with control characters, or not in UTF-8")
 		}
 	}
+	if HasKey(label) {
+		return errors.New("a label with an API key in it: labels are no secrets")
+	}
 	return nil
 }
+
+// issuedKey is what keys that Weir issues look like: docs/keys.md.
+var issuedKey = regexp.MustCompile(`weir_([a-z0-9]{1,16}_)?[0-9A-Za-z]{28}`)
+
+// HasKey reports whether there is something in text that looks like a key that
+// Weir issues.
+func HasKey(text string) bool { return issuedKey.MatchString(text) }
+
+// WithoutKeys returns text with everything that looks like such a key taken out.
+func WithoutKeys(text string) string { return issuedKey.ReplaceAllString(text, "weir_***") }
 
 // lastFour returns what may be kept of a key.
 func lastFour(key string) string {

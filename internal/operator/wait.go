@@ -30,32 +30,49 @@ type Watch struct {
 	Plans   []string
 	Stamp   int64
 	Every   time.Duration // how often to look
+	Most    time.Duration // how long
 	Show    func([]Reached)
 }
 
-// Wait returns when all Regions are through, or ctx ends; then the error says who
-// is not. The change itself is made, and they go on.
-func (w Watch) Wait(ctx context.Context) ([]Reached, error) {
-	tick := time.NewTicker(w.Every)
-	defer tick.Stop()
-	var all []Reached
-	for {
+// ErrNotYet ends a wait that has lasted as long as it may.
+var ErrNotYet = errors.New("not yet")
+
+// Wait returns when all Regions are through. If that takes too long, or ctx ends,
+// the error says who is not. The change itself is made, and they go on.
+func (w Watch) Wait(ctx context.Context) (all []Reached, err error) {
+	err = poll(ctx, w.Every, w.Most, func() (bool, error) {
 		now, err := w.look(ctx)
-		switch {
-		case err != nil && ctx.Err() == nil:
-			return all, err
-		case err == nil:
-			all = now
-			if w.Show != nil {
-				w.Show(all)
-			}
-			if !slices.ContainsFunc(all, func(r Reached) bool { return !r.Done }) {
-				return all, nil
-			}
+		if err != nil {
+			return false, err
+		}
+		all = now
+		if w.Show != nil {
+			w.Show(all)
+		}
+		return !slices.ContainsFunc(all, func(r Reached) bool { return !r.Done }), nil
+	})
+	if err != nil {
+		err = fmt.Errorf("the change is made, but not every Region is through with its buckets: %s: %w", behind(all), err)
+	}
+	return all, err
+}
+
+// poll calls f, at least once, until it reports true or an error, or ctx or the
+// time ends.
+func poll(ctx context.Context, every, most time.Duration, f func() (bool, error)) error {
+	tick, end := time.NewTicker(every), time.NewTimer(most)
+	defer tick.Stop()
+	defer end.Stop()
+	for {
+		done, err := f()
+		if done || err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return all, fmt.Errorf("the change is made, but not every Region is through with its buckets: %s: %w", behind(all), ctx.Err())
+			return ctx.Err()
+		case <-end.C:
+			return ErrNotYet
 		case <-tick.C:
 		}
 	}
