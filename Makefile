@@ -106,6 +106,9 @@ test-sim: ## The simulator's tests in full; under the race detector they are sho
 lab: tools ## Three Regions of real parts, a load, and a story of cuts and failures (90 s)
 	@go run ./test/lab
 
+live-plan: tools ## Change a plan in three Regions of real parts under a flood; the last line is JSON (2 min)
+	@go run ./test/liveplan
+
 e2e: tools ## Deploy everything into an emulated AWS by cdk and sam, use it over HTTP, change a plan (2 min)
 	@WEIR_E2E=1 WEIR_REQUIRE_TOOLS=1 go test -count=1 -v -timeout 15m ./test/e2e
 
