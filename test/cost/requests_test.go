@@ -27,7 +27,7 @@ var requests = []asked{
 	{"`strict`, without a table", 1, limiter.Check{Consistency: limiter.Strict}, false, map[string]int{"UpdateItem": 1}, 1, 0},
 	{"`regional`", 3, limiter.Check{Consistency: limiter.Regional}, false, map[string]int{"UpdateItem": 1}, 1, 0},
 	{"`global`", 3, limiter.Check{}, false, map[string]int{"UpdateItem": 1, "Query": 1}, 1, 0.5},
-	{"`global`, `onPartition: share`", 3, limiter.Check{Share: true}, false, map[string]int{"UpdateItem": 2, "Query": 2}, 2, 1},
+	{"`global`, `onPartition: share`", 3, limiter.Check{Share: true}, false, map[string]int{"UpdateItem": 2, "Query": 3}, 2, 1.5},
 	{"`strict`", 3, limiter.Check{Consistency: limiter.Strict}, true, map[string]int{"UpdateItem": 1}, 1, 0},
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,7 +27,7 @@ const t0 = int64(1_796_072_400_000_000_000)
 type rig struct {
 	*telemetry.Recorder
 	t   *testing.T
-	out bytes.Buffer
+	out output
 	now int64
 }
 
@@ -34,6 +35,28 @@ func newRig(t *testing.T) *rig {
 	g := &rig{t: t, now: t0}
 	g.Recorder = telemetry.New(telemetry.Options{Out: &g.out, Region: "eu-west-1"})
 	return g
+}
+
+// output is written to by the goroutines that flush, too.
+type output struct {
+	mu sync.Mutex
+	b  []byte
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.b = append(o.b, p...)
+	return len(p), nil
+}
+
+// take returns what was written since it was last called.
+func (o *output) take() []byte {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	b := o.b
+	o.b = nil
+	return b
 }
 
 func (g *rig) clock() int64 { return g.now }
@@ -44,7 +67,7 @@ func (g *rig) written() map[string]float64 {
 	g.t.Helper()
 	g.Flush(g.now)
 	all := make(map[string]float64)
-	for line := range bytes.Lines(g.out.Bytes()) {
+	for line := range bytes.Lines(g.out.take()) {
 		var doc map[string]any
 		if err := json.Unmarshal(line, &doc); err != nil {
 			g.t.Fatal(err)
@@ -63,7 +86,6 @@ func (g *rig) written() map[string]float64 {
 			}
 		}
 	}
-	g.out.Reset()
 	return all
 }
 
