@@ -15,18 +15,18 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"weir/internal/testtool"
 )
 
 // Function is a function on an emulator of its own. The first call starts it
 // cold. It serves one call at a time, as an execution environment does; calls
 // that come together wait for each other.
 type Function struct {
-	url    string
-	most   time.Duration // that a call may take
-	stdin  io.Closer     // its end of file ends the emulator
-	exited chan struct{}
-	log    *buffer
-	call   sync.Mutex
+	url     string
+	most    time.Duration // that a call may take
+	process *testtool.Process
+	call    sync.Mutex
 }
 
 // Reply is what a call came to: a payload, or the message of the error that the
@@ -75,19 +75,17 @@ func Start(tb testing.TB, bootstrap string, env ...string) *Function {
 }
 
 func launch(rie, bootstrap string, env []string) (*Function, error) {
-	api, err := freeAddr()
+	api, err := testtool.FreeAddr()
 	if err != nil {
-		return nil, fmt.Errorf("find a free port: %w", err)
+		return nil, err
 	}
-	addr, err := freeAddr()
+	addr, err := testtool.FreeAddr()
 	if err != nil {
-		return nil, fmt.Errorf("find a free port: %w", err)
+		return nil, err
 	}
 	f := &Function{
-		url:    "http://" + addr + "/2015-03-31/functions/function/invocations",
-		most:   callTimeout,
-		exited: make(chan struct{}),
-		log:    new(buffer),
+		url:  "http://" + addr + "/2015-03-31/functions/function/invocations",
+		most: callTimeout,
 	}
 	for _, v := range env {
 		if seconds, ok := strings.CutPrefix(v, functionTimeout); ok {
@@ -104,42 +102,27 @@ func launch(rie, bootstrap string, env []string) (*Function, error) {
 		"PATH=/usr/bin:/bin", functionTimeout + "3", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=512",
 		"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test",
 	}, env...)
-	cmd.Stdout, cmd.Stderr = f.log, f.log
-	if f.stdin, err = cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
+	if f.process, err = testtool.Start(cmd); err != nil {
 		return nil, fmt.Errorf("start %s: %w", rie, err)
 	}
-	go func() {
-		_ = cmd.Wait() // ended by a signal, always
-		close(f.exited)
-	}()
-	if err := f.listening(addr); err != nil {
-		f.Stop()
-		return nil, fmt.Errorf("start %s: %w\n%s", rie, err, f.Log())
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	if err := f.process.Await(ctx, 10*time.Millisecond, listens(addr)); err != nil {
+		return nil, fmt.Errorf("start %s: %w", rie, err)
 	}
 	return f, nil
 }
 
-// listening waits until the emulator accepts connections.
-func (f *Function) listening(addr string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
-	defer cancel()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	var d net.Dialer
-	for {
-		if conn, err := d.DialContext(ctx, "tcp", addr); err == nil {
-			return conn.Close()
+// listens returns whether something accepts connections at addr.
+func listens(addr string) func(context.Context) bool {
+	return func(ctx context.Context) bool {
+		var d net.Dialer
+		conn, err := d.DialContext(ctx, "tcp", addr)
+		if err != nil {
+			return false
 		}
-		select {
-		case <-f.exited:
-			return errors.New("it ended before it listened")
-		case <-ctx.Done():
-			return fmt.Errorf("nothing listens on %s: %w", addr, ctx.Err())
-		case <-tick.C:
-		}
+		conn.Close()
+		return true
 	}
 }
 
@@ -177,40 +160,7 @@ func (f *Function) Invoke(ctx context.Context, payload []byte) (Reply, error) {
 }
 
 // Log returns the end of what the function and the emulator have printed.
-func (f *Function) Log() string { return f.log.String() }
+func (f *Function) Log() string { return f.process.Log() }
 
 // Stop ends the function and waits until it is gone.
-func (f *Function) Stop() {
-	f.stdin.Close()
-	<-f.exited
-}
-
-func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
-}
-
-// buffer keeps the last part of what is written to it.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.b.Len() > 256<<10 {
-		b.b.Next(b.b.Len() / 2)
-	}
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
+func (f *Function) Stop() { f.process.Stop() }

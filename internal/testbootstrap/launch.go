@@ -2,9 +2,9 @@ package testbootstrap
 
 // Launch is Start for a program that is no test: the caller stops the function.
 // It also ends when the calling process does. Without an emulator on the machine
-// the error is ErrMissing.
+// the error is testtool.ErrMissing.
 func Launch(bootstrap string, env ...string) (*Function, error) {
-	rie, err := findEmulator()
+	rie, err := emulator.Find()
 	if err != nil {
 		return nil, err
 	}

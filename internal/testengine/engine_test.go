@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"weir/internal/testtool"
 )
 
 func TestStartIsShared(t *testing.T) {
@@ -44,7 +46,7 @@ func TestCloseEndsTheEngine(t *testing.T) {
 
 func TestLaunchSaysWhyNot(t *testing.T) {
 	t.Setenv("WEIR_MINISTACK", filepath.Join(t.TempDir(), "absent"))
-	if _, err := Launch(t.Context()); !errors.Is(err, ErrMissing) {
+	if _, err := Launch(t.Context()); !errors.Is(err, testtool.ErrMissing) {
 		t.Errorf("Launch without an executable: %v, want ErrMissing", err)
 	}
 	broken := filepath.Join(t.TempDir(), "broken")
@@ -54,7 +56,7 @@ func TestLaunchSaysWhyNot(t *testing.T) {
 	t.Setenv("WEIR_MINISTACK", broken)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if _, err := Launch(ctx); err == nil || errors.Is(err, ErrMissing) || ctx.Err() != nil {
+	if _, err := Launch(ctx); err == nil || errors.Is(err, testtool.ErrMissing) || ctx.Err() != nil {
 		t.Errorf("Launch of what ends at once: %v, want an error without waiting", err)
 	}
 }

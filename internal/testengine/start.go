@@ -2,11 +2,11 @@ package testengine
 
 import (
 	"context"
-	"errors"
-	"os"
 	"sync"
 	"testing"
 	"time"
+
+	"weir/internal/testtool"
 )
 
 var shared = sync.OnceValues(func() (*Engine, error) {
@@ -24,13 +24,6 @@ var shared = sync.OnceValues(func() (*Engine, error) {
 func Start(tb testing.TB) *Engine {
 	tb.Helper()
 	e, err := shared()
-	switch {
-	case err == nil:
-		return e
-	case errors.Is(err, ErrMissing) && os.Getenv("WEIR_REQUIRE_TOOLS") != "1":
-		tb.Skip(err)
-	default:
-		tb.Fatal(err)
-	}
-	return nil
+	testtool.Need(tb, err)
+	return e
 }

@@ -56,7 +56,7 @@ type World struct {
 }
 
 // Start builds everything up. Without its tools on the machine the error is
-// testengine.ErrMissing or testbootstrap.ErrMissing. The caller closes the World.
+// testtool.ErrMissing. The caller closes the World.
 func Start(ctx context.Context, o Options) (_ *World, err error) {
 	w := &World{o: o}
 	defer func() {

@@ -4,8 +4,6 @@
 package bootstrap_test
 
 import (
-	"fmt"
-	"os"
 	"testing"
 
 	"weir/internal/testbootstrap"
@@ -14,18 +12,4 @@ import (
 // bootstrap is the path of the authorizer's binary.
 var bootstrap string
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "weir-bootstrap-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	if bootstrap, err = testbootstrap.Build(dir, "authorizer"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
-}
+func TestMain(m *testing.M) { testbootstrap.Main(m, "authorizer", &bootstrap) }

@@ -15,8 +15,6 @@ package faults_test
 
 import (
 	"flag"
-	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -31,19 +29,5 @@ var bootstrap string
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "weir-faults-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	if bootstrap, err = testbootstrap.Build(dir, "authorizer"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
+	testbootstrap.Main(m, "authorizer", &bootstrap)
 }

@@ -10,7 +10,7 @@ import (
 // that an outage does not wait for it.
 const interval = time.Minute
 
-// told is how long after it began or ended an outage must be in the metrics, at the
+// toldWithin is how long after it began or ended an outage must be in the metrics, at the
 // latest: lines are at least a second apart, and come with a request.
 const toldWithin = 2 * time.Second
 

@@ -78,13 +78,3 @@ func (l *lab) configure(ctx context.Context) error {
 	}
 	return l.world.Config.Drain(ctx)
 }
-
-// sleep returns early, with an error, if ctx is over.
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"errors"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"weir/internal/testbootstrap"
-	"weir/internal/testengine"
+	"weir/internal/testtool"
 	"weir/pkg/bucket"
 )
 
@@ -18,12 +15,7 @@ func TestLab(t *testing.T) {
 	o := defaults()
 	o.lag = 500 * time.Millisecond // so that the story holds more of them
 	l, err := start(t.Context(), o)
-	if (errors.Is(err, testengine.ErrMissing) || errors.Is(err, testbootstrap.ErrMissing)) && os.Getenv("WEIR_REQUIRE_TOOLS") != "1" {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testtool.Need(t, err)
 	defer l.close()
 	r, err := l.tell(t.Context(), shortStory, t.Output())
 	if err != nil {

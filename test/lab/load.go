@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"weir/internal/testworld"
 )
 
 // request is one request on its way, and in the end what became of it.
@@ -97,14 +99,14 @@ func (l *lab) load(ctx context.Context, rng *rand.Rand, perSecond float64, d tim
 	mean := float64(time.Second) / perSecond
 	for t := mean * rng.ExpFloat64(); t < float64(d); t += mean * rng.ExpFloat64() {
 		q := &request{due: begin.Add(time.Duration(t)), done: &done}
-		if err := sleep(ctx, time.Until(q.due)); err != nil {
+		if err := testworld.Sleep(ctx, time.Until(q.due)); err != nil {
 			return nil, err
 		}
 		done.Add(1)
 		all = append(all, q)
 		l.send(q, rng.IntN(len(l.regions)))
 	}
-	if err := sleep(ctx, time.Until(begin.Add(d))); err != nil {
+	if err := testworld.Sleep(ctx, time.Until(begin.Add(d))); err != nil {
 		return nil, err
 	}
 	answered := make(chan struct{})

@@ -16,25 +16,12 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"os"
-	"os/signal"
-	"time"
+
+	"weir/internal/testworld"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
-	defer cancel()
-	ok, err := run(ctx)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "lab:", err)
-	}
-	if err != nil || !ok {
-		os.Exit(1)
-	}
-}
+func main() { testworld.Main("lab", run) }
 
 // run tells the story and reports whether every promise was kept.
 func run(ctx context.Context) (bool, error) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir/internal/replicator"
+	"weir/internal/testworld"
 )
 
 // phase is a part of the story.
@@ -118,7 +119,7 @@ func (l *lab) traffic(ctx context.Context, rng *rand.Rand, p phase, epoch time.T
 			return nil, err
 		}
 	}
-	return requests, sleep(ctx, p.lasts)
+	return requests, testworld.Sleep(ctx, p.lasts)
 }
 
 // happen makes something happen to the last Region.

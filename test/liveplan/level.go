@@ -91,7 +91,7 @@ func (s *stage) awaitLevel(ctx context.Context, l level) (off []string, err erro
 			if found && row.Limit == l.limit {
 				break
 			}
-			if err := sleep(ctx, 20*time.Millisecond); err != nil {
+			if err := testworld.Sleep(ctx, 20*time.Millisecond); err != nil {
 				return nil, fmt.Errorf("%s: the row of the bystander's bucket is not rescaled: %w", r.Name, err)
 			}
 		}
@@ -109,14 +109,4 @@ func (s *stage) awaitLevel(ctx context.Context, l level) (off []string, err erro
 		}
 	}
 	return off, nil
-}
-
-// sleep returns early, with an error, if ctx is over.
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

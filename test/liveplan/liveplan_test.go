@@ -2,13 +2,11 @@ package main
 
 import (
 	"errors"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"weir/internal/testbootstrap"
-	"weir/internal/testengine"
+	"weir/internal/testtool"
 )
 
 // TestLivePlan makes four changes with real parts. It takes about a minute, most
@@ -17,12 +15,7 @@ func TestLivePlan(t *testing.T) {
 	o := defaults()
 	o.changes, o.lag = 4, 300*time.Millisecond
 	s, err := start(t.Context(), o)
-	if (errors.Is(err, testengine.ErrMissing) || errors.Is(err, testbootstrap.ErrMissing)) && os.Getenv("WEIR_REQUIRE_TOOLS") != "1" {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testtool.Need(t, err)
 	defer s.close()
 	r, err := s.tell(t.Context(), t.Output())
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"weir/internal/testworld"
 	"weir/pkg/bucket"
 )
 
@@ -95,11 +96,11 @@ func (s *stage) change(ctx context.Context, w io.Writer, r *result, was limits, 
 	if m.off, err = s.awaitLevel(ctx, should); err != nil {
 		return level{}, err
 	}
-	if err := sleep(ctx, settles); err != nil {
+	if err := testworld.Sleep(ctx, settles); err != nil {
 		return level{}, err
 	}
 	m.from = time.Now().UnixNano()
-	if err := sleep(ctx, counted); err != nil {
+	if err := testworld.Sleep(ctx, counted); err != nil {
 		return level{}, err
 	}
 	m.to = time.Now().UnixNano()

@@ -5,8 +5,6 @@
 package reconciler_test
 
 import (
-	"fmt"
-	"os"
 	"testing"
 
 	"weir/internal/testbootstrap"
@@ -15,18 +13,4 @@ import (
 // bootstrap is the path of the reconciler's binary.
 var bootstrap string
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "weir-reconciler-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	if bootstrap, err = testbootstrap.Build(dir, "reconciler"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
-}
+func TestMain(m *testing.M) { testbootstrap.Main(m, "reconciler", &bootstrap) }
