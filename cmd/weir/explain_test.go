@@ -184,11 +184,11 @@ func TestUsage(t *testing.T) {
 	for _, id := range []string{"acme", "hooli"} {
 		s.ok("tenant", "create", id, "--plan", "pro")
 	}
-	for i, u := range []ddbstore.Usage{
-		{Tenant: "acme", Month: "2026-11", Region: "eu-west-1", Limits: map[string]ddbstore.Used{"api": {Tokens: 1_200_000}, "follow": {Tokens: 7}}, At: 2e18},
-		{Tenant: "acme", Month: "2026-11", Region: "us-east-1", Limits: map[string]ddbstore.Used{"api": {Tokens: 34_567}}, At: 1.9e18},
-		{Tenant: "acme", Month: "2026-10", Region: "us-east-1", Limits: map[string]ddbstore.Used{"api": {Tokens: 5}}, At: 1.9e18},
-		{Tenant: "hooli", Month: "2026-11", Region: "us-east-1", Limits: map[string]ddbstore.Used{"api": {Tokens: 9}}, At: 1.9e18},
+	for i, u := range []ddbstore.Usage{ // by bucket, as the reconcilers count
+		{Tenant: "acme", Month: "2026-11", Region: "eu-west-1", Limits: map[string]ddbstore.Used{"api|acme": {Tokens: 1_000_000}, "api|acme:=v2": {Tokens: 200_000}, "follow|acme": {Tokens: 7}}, At: 2e18},
+		{Tenant: "acme", Month: "2026-11", Region: "us-east-1", Limits: map[string]ddbstore.Used{"api|acme": {Tokens: 34_567}}, At: 1.9e18},
+		{Tenant: "acme", Month: "2026-10", Region: "us-east-1", Limits: map[string]ddbstore.Used{"api|acme": {Tokens: 5}}, At: 1.9e18},
+		{Tenant: "hooli", Month: "2026-11", Region: "us-east-1", Limits: map[string]ddbstore.Used{"api|hooli": {Tokens: 9}}, At: 1.9e18},
 	} {
 		if _, err := s.config.PutUsage(t.Context(), u); err != nil {
 			t.Fatal(i, err)

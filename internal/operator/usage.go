@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"weir/pkg/ddbstore"
@@ -51,11 +52,13 @@ func Usage(ctx context.Context, c *ddbstore.Config, ids []string, month string, 
 	return all, nil
 }
 
-// usesOf sums up what Regions have counted.
+// usesOf sums up what Regions have counted. They count by bucket, and a limit has
+// had more than one if its key has changed.
 func usesOf(id string, counts []ddbstore.Usage) []Use {
 	limits := map[string]*Use{}
 	for _, count := range counts {
-		for name, used := range count.Limits {
+		for key, used := range count.Limits {
+			name, _, _ := strings.Cut(key, "|") // see plan.Limit.BucketKey
 			u := limits[name]
 			if u == nil {
 				u = &Use{Tenant: id, Limit: name, Regions: map[string]int64{}, At: Instant(count.At)}
