@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"weir/internal/identity"
 	"weir/pkg/ddbstore"
@@ -16,13 +15,8 @@ import (
 // is an error that names the line: a key identifies one tenant, and one that was
 // revoked stays so.
 func DraftImport(ctx context.Context, c *ddbstore.Config, tenant, file string, keys []Imported, expires, now int64, progress func(looked, of int)) (puts []ddbstore.Put, already int, err error) {
-	var (
-		mu     sync.Mutex
-		looked int
-		wrong  = make([]error, len(keys))
-		fresh  = make([]bool, len(keys))
-	)
-	err = each(ctx, len(keys), func(ctx context.Context, i int) error {
+	wrong, fresh := make([]error, len(keys)), make([]bool, len(keys))
+	err = each(ctx, len(keys), progress, func(ctx context.Context, i int) error {
 		is, err := c.Credential(ctx, keys[i].Hash)
 		switch {
 		case errors.Is(err, ddbstore.ErrNotFound):
@@ -34,10 +28,6 @@ func DraftImport(ctx context.Context, c *ddbstore.Config, tenant, file string, k
 		case StatusOf(is, now) != KeyActive:
 			wrong[i] = &LineError{file, keys[i].Line, fmt.Errorf("this key is %s, and stays so", StatusOf(is, now))}
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		looked++
-		progress(looked, len(keys))
 		return nil
 	})
 	if err = errors.Join(append([]error{err}, wrong...)...); err != nil {

@@ -41,7 +41,7 @@ func DraftPlans(ctx context.Context, c *ddbstore.Config, f *plan.File, only []st
 		names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(only, name) })
 	}
 	drafts := make([]PlanDraft, len(names))
-	err := each(ctx, len(names), func(ctx context.Context, i int) error {
+	err := each(ctx, len(names), nil, func(ctx context.Context, i int) error {
 		base, was, err := readPlan(ctx, c, names[i])
 		if err != nil {
 			return err

@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
+	"sync/atomic"
 
 	"weir/internal/plan"
 	"weir/pkg/bucket"
@@ -41,11 +41,13 @@ func (p Preview) Plan(ctx context.Context, d *PlanDraft, carry bucket.Carry) err
 	ids = ids[:min(len(ids), p.Most)]
 	to := *d.Will
 	to.Name, to.Stamp = d.Was.Name, d.Was.Stamp
-	l := look{Preview: p, of: len(ids)}
-	err = each(ctx, len(ids), func(ctx context.Context, i int) error {
+	over := make([][]Over, len(ids))
+	var gone atomic.Int64 // since they were listed
+	err = each(ctx, len(ids), p.Progress, func(ctx context.Context, i int) error {
 		s, err := p.Config.Tenant(ctx, ids[i])
 		if errors.Is(err, ddbstore.ErrNotFound) {
-			return nil // gone since it was listed
+			gone.Add(1)
+			return nil
 		}
 		if err != nil {
 			return err
@@ -54,10 +56,21 @@ func (p Preview) Plan(ctx context.Context, d *PlanDraft, carry bucket.Carry) err
 		if err != nil {
 			return err
 		}
-		return l.at(ctx, t, d.Was, t, &to, carry)
+		over[i], err = p.over(ctx, t, d.Was, t, &to, carry)
+		return err
 	})
-	d.Looked, d.Over = l.looked, l.sorted()
+	d.Looked, d.Over = len(ids)-int(gone.Load()), slices.Concat(over...)
 	return err
+}
+
+// over returns which limits a tenant would be over, which was one and will be the
+// other, by their names.
+func (p Preview) over(ctx context.Context, was plan.Tenant, from *plan.Plan, will plan.Tenant, to *plan.Plan, carry bucket.Carry) ([]Over, error) {
+	before, _ := plan.Effective(from, was, p.Now)
+	after, _ := plan.Effective(to, will, p.Now)
+	over, err := p.Buckets.over(ctx, was.ID, before, after, carry, p.Now)
+	slices.SortFunc(over, func(a, b Over) int { return cmp.Compare(a.Limit, b.Limit) })
+	return over, err
 }
 
 // TenantsOn returns the ids of all tenants on a plan.
@@ -82,40 +95,6 @@ func allPages(page func(after string) (ddbstore.Page, error)) ([]string, error) 
 			return ids, nil
 		}
 	}
-}
-
-// look collects who would be over.
-type look struct {
-	Preview
-	of     int
-	mu     sync.Mutex
-	looked int
-	over   []Over
-}
-
-// at looks at one tenant, which was one and will be the other.
-func (l *look) at(ctx context.Context, was plan.Tenant, from *plan.Plan, will plan.Tenant, to *plan.Plan, carry bucket.Carry) error {
-	before, _ := plan.Effective(from, was, l.Now)
-	after, _ := plan.Effective(to, will, l.Now)
-	over, err := l.Buckets.over(ctx, was.ID, before, after, carry, l.Now)
-	if err != nil {
-		return err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.looked++
-	l.over = append(l.over, over...)
-	if l.Progress != nil {
-		l.Progress(l.looked, l.of)
-	}
-	return nil
-}
-
-func (l *look) sorted() []Over {
-	slices.SortFunc(l.over, func(a, b Over) int {
-		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Limit, b.Limit))
-	})
-	return l.over
 }
 
 // Tenants counts the tenants among the limits that some would be over.

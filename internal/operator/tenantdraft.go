@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -31,39 +30,30 @@ func (p Preview) DraftTenants(ctx context.Context, ids []string, e TenantEdit) (
 			return nil, err
 		}
 	}
-	var (
-		drafts = make([]TenantDraft, len(ids))
-		mu     sync.Mutex
-		looked int
-		absent []string
-	)
-	err := each(ctx, len(ids), func(ctx context.Context, i int) error {
+	drafts := make([]TenantDraft, len(ids))
+	err := each(ctx, len(ids), p.Progress, func(ctx context.Context, i int) error {
 		s, err := p.Config.Tenant(ctx, ids[i])
-		switch {
-		case errors.Is(err, ddbstore.ErrNotFound):
-			mu.Lock()
-			defer mu.Unlock()
-			absent = append(absent, ids[i])
-			return nil
-		case err != nil:
-			return err
+		if errors.Is(err, ddbstore.ErrNotFound) {
+			return nil // its draft stays empty
 		}
-		if drafts[i], err = p.draftTenant(ctx, &plans, s, e); err != nil {
-			return err
+		if err == nil {
+			drafts[i], err = p.draftTenant(ctx, &plans, s, e)
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		looked++
-		if p.Progress != nil {
-			p.Progress(looked, len(ids))
-		}
-		return nil
+		return err
 	})
-	if err == nil && len(absent) > 0 {
-		slices.Sort(absent)
-		err = fmt.Errorf("there is no tenant %s; `weir tenant list` lists them, `weir tenant create` makes one", some(absent))
+	if err != nil {
+		return nil, err
 	}
-	return drafts, err
+	var absent []string
+	for i, id := range ids {
+		if drafts[i].Base.ID == "" {
+			absent = append(absent, id)
+		}
+	}
+	if len(absent) > 0 {
+		return nil, fmt.Errorf("there is no tenant %s; `weir tenant list` lists them, `weir tenant create` makes one", some(absent))
+	}
+	return drafts, nil
 }
 
 // some joins ids, not all of them if they are many.
@@ -107,9 +97,7 @@ func (p Preview) draftTenant(ctx context.Context, plans *planCache, s ddbstore.T
 	if p.Buckets == nil || will.Suspended {
 		return d, nil
 	}
-	l := look{Preview: Preview{Buckets: p.Buckets, Now: p.Now}}
-	err = l.at(ctx, was, from, will, to, e.Carry)
-	d.Over = l.sorted()
+	d.Over, err = p.over(ctx, was, from, will, to, e.Carry)
 	return d, err
 }
 

@@ -35,11 +35,8 @@ func ParseMonth(s string, now int64) (string, error) {
 // Usage returns what tenants have used in a month, as far as it has been counted.
 func Usage(ctx context.Context, c *ddbstore.Config, ids []string, month string, progress func(looked, of int)) ([]Use, error) {
 	found := make([][]ddbstore.Usage, len(ids))
-	err := each(ctx, len(ids), func(ctx context.Context, i int) (err error) {
+	err := each(ctx, len(ids), progress, func(ctx context.Context, i int) (err error) {
 		found[i], err = c.UsageOf(ctx, ids[i], month)
-		if progress != nil {
-			progress(i, len(ids))
-		}
 		return err
 	})
 	if err != nil {

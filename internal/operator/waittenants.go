@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"weir/internal/plan"
@@ -48,21 +47,17 @@ func (w WatchTenants) Wait(ctx context.Context) error {
 
 // behind returns the tenants of whom a row is not what the configuration says.
 func (w WatchTenants) behind(ctx context.Context, ids []string) ([]string, error) {
-	var (
-		plans = planCache{config: w.Config}
-		mu    sync.Mutex
-		left  []string
-	)
-	err := each(ctx, len(ids), func(ctx context.Context, i int) error {
-		done, err := w.done(ctx, &plans, ids[i])
-		if err == nil && !done {
-			mu.Lock()
-			defer mu.Unlock()
-			left = append(left, ids[i])
-		}
+	plans, done := planCache{config: w.Config}, make([]bool, len(ids))
+	err := each(ctx, len(ids), nil, func(ctx context.Context, i int) (err error) {
+		done[i], err = w.done(ctx, &plans, ids[i])
 		return err
 	})
-	slices.Sort(left)
+	var left []string
+	for i, id := range ids {
+		if !done[i] {
+			left = append(left, id)
+		}
+	}
 	return left, err
 }
 
