@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -148,39 +149,52 @@ func (r *Reconciler) save(ctx context.Context, job ddbstore.Job, page ddbstore.P
 	return job, err
 }
 
-// bringAll brings tenants to a plan, several at a time, and returns how many of
-// them, from the first on, are dealt with. One that cannot be brought to it is
-// counted and reported, and left to the next round; if it is most of them, the
-// fault is not theirs, and that is the error.
+// bringAll brings tenants to a plan, and returns how many of them, from the first
+// on, are dealt with.
 func (r *Reconciler) bringAll(ctx context.Context, p *plan.Plan, ids []string) (sum Tally, done int, err error) {
 	var mu sync.Mutex
-	var fail error
-	done, err = r.pace.each(ctx, len(ids), func(i int) bool {
-		var n Tally
-		err := r.safely("tenant", func() (err error) { n, err = r.bringOne(ctx, p, ids[i]); return err })
+	done, failed, err := r.forAll(ctx, r.log.With("plan", p.Name), ids, func(id string) error {
+		n, err := r.bringOne(ctx, p, id)
 		mu.Lock()
 		defer mu.Unlock()
 		sum.add(n)
+		return err
+	}, func(err error) bool { return errors.Is(err, directory.ErrInvalid) })
+	sum.Failed = failed
+	return sum, done, err
+}
+
+// forAll calls f for tenants, several at a time, and returns how many of them, from
+// the first on, are dealt with. One that f fails for is counted and reported, and
+// left to the next round; if it is most of them and the fault is not theirs, none
+// is dealt with and that is the error.
+func (r *Reconciler) forAll(ctx context.Context, log *slog.Logger, ids []string, f func(id string) error, theirs func(error) bool) (done int, failed int64, err error) {
+	var mu sync.Mutex
+	var first error
+	done, err = r.pace.each(ctx, len(ids), func(i int) bool {
+		err := r.safely("tenant", func() error { return f(ids[i]) })
 		switch {
 		case err == nil:
 			return true
 		case ctx.Err() != nil:
 			return false
 		}
-		sum.Failed++
-		if fail == nil {
-			fail = err
+		log.Error("tenant left out", "tenant", ids[i], "error", err)
+		mu.Lock()
+		defer mu.Unlock()
+		failed++
+		if first == nil {
+			first = err
 		}
-		r.log.Error("tenant left out", "tenant", ids[i], "plan", p.Name, "error", err)
 		return true
 	})
 	switch {
 	case err != nil || done < len(ids):
-		return sum, done, fmt.Errorf("%w: %w", errUnfinished, context.Cause(ctx))
-	case 2*int(sum.Failed) > len(ids) && !errors.Is(fail, directory.ErrInvalid):
-		return sum, 0, fail
+		return done, failed, fmt.Errorf("%w: %w", errUnfinished, context.Cause(ctx))
+	case 2*int(failed) > len(ids) && !theirs(first):
+		return 0, failed, first
 	}
-	return sum, done, nil
+	return done, failed, nil
 }
 
 // bringOne brings a tenant to a plan that it is said to be on.

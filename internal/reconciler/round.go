@@ -111,37 +111,19 @@ type visitor struct {
 	plans map[string]*plan.Plan
 }
 
-// visitAll visits tenants, several at a time, and returns how many of them, from the
-// first on, are dealt with. Those that fail are counted and left to the next round,
-// unless it is most of them.
+// visitAll visits tenants, and returns how many of them, from the first on, are
+// dealt with.
 func (v *visitor) visitAll(ctx context.Context, ids []string) (sum Round, done int, err error) {
 	var mu sync.Mutex
-	var fail error
-	done, err = v.pace.each(ctx, len(ids), func(i int) bool {
-		var n Round
-		err := v.safely("tenant", func() (err error) { n, err = v.visit(ctx, ids[i]); return err })
+	done, failed, err := v.forAll(ctx, v.log, ids, func(id string) error {
+		n, err := v.visit(ctx, id)
 		mu.Lock()
 		defer mu.Unlock()
 		sum.add(n)
-		switch {
-		case err == nil:
-			return true
-		case ctx.Err() != nil:
-			return false
-		}
-		sum.Failed++
-		fail = err
-		v.log.Error("tenant not compared", "tenant", ids[i], "error", err)
-		return true
-	})
-	sum.Tenants = int64(done)
-	switch {
-	case err != nil || done < len(ids):
-		return sum, done, fmt.Errorf("%w: %w", errUnfinished, context.Cause(ctx))
-	case 2*int(sum.Failed) > len(ids) && errors.Is(fail, ddbstore.ErrUnavailable):
-		return sum, 0, fail
-	}
-	return sum, done, nil
+		return err
+	}, func(err error) bool { return !errors.Is(err, ddbstore.ErrUnavailable) })
+	sum.Tenants, sum.Failed = int64(done), failed
+	return sum, done, err
 }
 
 // visit compares the rows of a tenant with the configuration and puts them right,
