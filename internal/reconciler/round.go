@@ -163,11 +163,9 @@ func (v *visitor) visit(ctx context.Context, id string) (n Round, err error) {
 // compare puts right what of a tenant's rows is not as it should be, counts that in
 // n, and returns the rows, those of the strict table under true.
 func (v *visitor) compare(ctx context.Context, p *plan.Plan, t plan.Tenant, n *Round) (map[bool][]counted, error) {
-	now := v.now()
-	eff, ver := plan.Effective(p, t, now)
-	to := bucket.Rescale{Ver: ver, Carry: eff.Carry, Since: plan.Since(p, t, now)}
+	all, to := targets(p, t, v.now())
 	rows := make(map[bool][]counted)
-	for _, b := range targets(eff, t.ID) {
+	for _, b := range all {
 		row, found, err := v.row(ctx, b)
 		if err != nil {
 			return nil, err

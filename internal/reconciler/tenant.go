@@ -40,16 +40,17 @@ type target struct {
 
 // targets returns the buckets of a tenant that can be found without a request:
 // those whose key follows from the tenant. The others are brought to a limit by
-// their next charge.
-func targets(eff *plan.Plan, tenant string) []target {
-	var all []target
+// their next charge. It also returns what brings their rows to what holds at now;
+// Limit and Now are left to the call.
+func targets(p *plan.Plan, t plan.Tenant, now int64) (all []target, to bucket.Rescale) {
+	eff, ver := plan.Effective(p, t, now)
 	for i := range eff.Limits {
 		l := &eff.Limits[i]
-		if key, ok := l.TenantKey(tenant); ok {
+		if key, ok := l.TenantKey(t.ID); ok {
 			all = append(all, target{key: key, limit: l.Bucket, strict: l.Consistency == plan.Strict})
 		}
 	}
-	return all
+	return all, bucket.Rescale{Ver: ver, Carry: eff.Carry, Since: plan.Since(p, t, now)}
 }
 
 // table returns where a bucket's row is. Without a strict table strict limits are
@@ -82,10 +83,8 @@ func (r *Reconciler) tenant(ctx context.Context, id string) (Tally, int64, error
 
 // bring brings the rows of a tenant that is on a plan to what holds for it.
 func (r *Reconciler) bring(ctx context.Context, p *plan.Plan, t plan.Tenant) (n Tally, err error) {
-	now := r.now()
-	eff, ver := plan.Effective(p, t, now)
-	to := bucket.Rescale{Ver: ver, Carry: eff.Carry, Since: plan.Since(p, t, now)}
-	for _, b := range targets(eff, t.ID) {
+	all, to := targets(p, t, r.now())
+	for _, b := range all {
 		status, err := r.rescale(ctx, b, to)
 		if err != nil {
 			return n, fmt.Errorf("tenant %s: %w", t.ID, err)
