@@ -73,14 +73,20 @@ func stampOf(p *plan.Plan, now int64) int64 {
 // job returns the job of a plan as it is to be gone on with: a new one if the last
 // was for an older version.
 func (r *Reconciler) job(ctx context.Context, name string, stamp int64) (job ddbstore.Job, err error) {
-	err = r.pace.try(ctx, func() (err error) { job, err = r.config.Job(ctx, r.region, name); return err })
-	if err != nil && !errors.Is(err, ddbstore.ErrNotFound) {
-		return job, err
-	}
-	if job.Version == 0 || job.Stamp < stamp {
+	job, err = r.readJob(ctx, name)
+	if err == nil && (job.Version == 0 || job.Stamp < stamp) {
 		job = ddbstore.Job{Region: r.region, ID: name, Plan: name, Stamp: stamp, Started: r.now(), Version: job.Version}
 	}
-	return job, nil
+	return job, err
+}
+
+// readJob returns a job of this Region, of Version 0 if there is none.
+func (r *Reconciler) readJob(ctx context.Context, id string) (job ddbstore.Job, err error) {
+	err = r.pace.try(ctx, func() (err error) { job, err = r.config.Job(ctx, r.region, id); return err })
+	if errors.Is(err, ddbstore.ErrNotFound) {
+		return ddbstore.Job{}, nil
+	}
+	return job, err
 }
 
 // fanOut goes through the tenants of a plan from where the job is. It ends early,

@@ -57,10 +57,9 @@ type Round struct {
 func (r *Reconciler) round(ctx context.Context, now int64, home bool) (out Round, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sliceTime)
 	defer cancel()
-	var job ddbstore.Job
-	err = r.pace.try(ctx, func() (err error) { job, err = r.config.Job(ctx, r.region, roundID); return err })
+	job, err := r.readJob(ctx, roundID)
 	switch {
-	case err != nil && !errors.Is(err, ddbstore.ErrNotFound):
+	case err != nil:
 		return out, err
 	case job.Finished != 0 && now-job.Started < roundEvery:
 		return out, nil

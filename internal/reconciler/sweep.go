@@ -23,9 +23,9 @@ func (r *Reconciler) sweepStrict(ctx context.Context, now int64) (removed int, e
 	if r.sweep == nil {
 		return 0, nil
 	}
-	job, err := r.config.Job(ctx, r.region, sweepID)
+	job, err := r.readJob(ctx, sweepID)
 	switch {
-	case err != nil && !errors.Is(err, ddbstore.ErrNotFound):
+	case err != nil:
 		return 0, err
 	case job.Finished != 0 && now-job.Finished < sweepEvery, job.Finished == 0 && now-job.Started < sweepAgain:
 		return 0, nil
