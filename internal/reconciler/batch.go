@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"weir/pkg/ddbstore"
@@ -80,15 +79,17 @@ func (r *Reconciler) sort(records []json.RawMessage) (tasks []*task, bad []strin
 			if seq != "" { // one without would fail the whole batch
 				bad = append(bad, seq)
 			}
-		case v == news && known[c] != nil:
-			known[c].sequence = append(known[c].sequence, seq)
 		case v == news:
-			known[c] = &task{change: c, sequence: []string{seq}}
-			tasks = append(tasks, known[c])
+			t := known[c]
+			if t == nil {
+				t = &task{change: c}
+				known[c] = t
+				tasks = append(tasks, t)
+			}
+			if seq != "" {
+				t.sequence = append(t.sequence, seq)
+			}
 		}
-	}
-	for _, t := range tasks {
-		t.sequence = slices.DeleteFunc(t.sequence, func(s string) bool { return s == "" })
 	}
 	return tasks, bad, oldest, ok
 }
