@@ -41,7 +41,6 @@ type Options struct {
 // metrics. It is safe for concurrent use.
 type Recorder struct {
 	interval int64
-	most     int          // decisions of a stripe
 	stripes  []stripe     // a power of two of them
 	due      atomic.Int64 // when lines are to be written; 0 before the first decision
 	written  atomic.Int64 // when they were last
@@ -67,7 +66,7 @@ func New(o Options) *Recorder {
 		},
 	}
 	for i := range r.stripes {
-		r.stripes[i].init(max(1, cmp.Or(o.MostDecisions, DefaultMostDecisions)/n))
+		r.stripes[i].init(uint64(max(1, cmp.Or(o.MostDecisions, DefaultMostDecisions)/n))) //nolint:gosec // 1 at least
 	}
 	return r
 }

@@ -15,11 +15,16 @@ var everythingElse = pair{metric.Other, metric.Other}
 // cells counts decisions by why and how.
 type cells [reasons][sources]uint64
 
-// series is what is counted for one pair.
-type series struct {
-	pair
+// tally is what was counted of a pair.
+type tally struct {
 	cells   cells
 	shadows uint64 // refusals that were not, since the limit is in shadow
+}
+
+// series is what is counted for one pair in the open interval.
+type series struct {
+	pair
+	tally
 }
 
 // seriesOf returns the series of a pair, made on first use.

@@ -11,14 +11,10 @@ type stripe struct {
 	mu sync.Mutex
 
 	// The open interval.
-	end     int64 // ns since the Unix epoch; 0 before the first decision
-	last    int64 // time of its last decision
-	n       int   // decisions in it
-	full    int   // after how many it is to be written
-	most    int   // how many more each time
-	blind   uint64
-	took    [sources]values // µs
-	held    values          // ms
+	end  int64  // ns since the Unix epoch; 0 before the first decision
+	full uint64 // after how many decisions it is to be written
+	most uint64 // how many more each time
+	sums
 	series  map[pair]*series
 	tenants tenants
 
@@ -27,7 +23,7 @@ type stripe struct {
 	_ [64]byte // the next stripe's lock is in another cache line
 }
 
-func (s *stripe) init(most int) {
+func (s *stripe) init(most uint64) {
 	s.full, s.most = most, most
 	s.series = make(map[pair]*series)
 	s.tenants = newTenants()
@@ -85,9 +81,8 @@ func (s *stripe) close() {
 		s.closed = append(s.closed, w)
 	}
 	for _, x := range s.series {
-		x.cells, x.shadows = cells{}, 0
+		x.tally = tally{}
 	}
 	s.tenants.age()
-	s.n, s.full, s.blind, s.last = 0, s.most, 0, 0
-	s.took, s.held = [sources]values{}, values{}
+	s.full, s.sums = s.most, sums{}
 }

@@ -13,20 +13,30 @@ const (
 
 // window is what was counted in an interval.
 type window struct {
-	end     int64 // of the interval, ns since the Unix epoch
-	last    int64 // time of the last decision, ns since the Unix epoch
-	n       uint64
-	blind   uint64
-	took    [sources]values // µs
-	held    values          // ms
+	end int64 // of the interval, ns since the Unix epoch
+	sums
 	series  map[pair]*tally
 	tenants map[string][outcomes]uint64
 }
 
-// tally is what was counted of a pair.
-type tally struct {
-	cells   cells
-	shadows uint64
+// sums are what is counted of decisions whatever they are about.
+type sums struct {
+	last  int64 // time of the last one, ns since the Unix epoch; 0 if there is none
+	n     uint64
+	blind uint64          // in which some limit could not be checked
+	took  [sources]values // µs
+	held  values          // ms
+}
+
+// merge adds what o holds.
+func (s *sums) merge(o *sums) {
+	s.last = max(s.last, o.last)
+	s.n += o.n
+	s.blind += o.blind
+	for i := range o.took {
+		s.took[i].merge(&o.took[i])
+	}
+	s.held.merge(&o.held)
 }
 
 func newWindow(end int64) *window {
@@ -35,15 +45,9 @@ func newWindow(end int64) *window {
 
 // add adds the open interval of a stripe, whose mu is held.
 func (w *window) add(s *stripe) {
-	w.last = max(w.last, s.last)
-	w.n += uint64(s.n) //nolint:gosec // a count
-	w.blind += s.blind
-	for i := range s.took {
-		w.took[i].merge(&s.took[i])
-	}
-	w.held.merge(&s.held)
+	w.sums.merge(&s.sums)
 	for p, x := range s.series {
-		w.addSeries(p, &x.cells, x.shadows)
+		w.addSeries(p, &x.tally)
 	}
 	for _, x := range s.tenants.all {
 		w.addTenant(x.id, x.counts)
@@ -53,23 +57,17 @@ func (w *window) add(s *stripe) {
 
 // merge adds what o holds.
 func (w *window) merge(o *window) {
-	w.last = max(w.last, o.last)
-	w.n += o.n
-	w.blind += o.blind
-	for i := range o.took {
-		w.took[i].merge(&o.took[i])
-	}
-	w.held.merge(&o.held)
-	for p, x := range o.series {
-		w.addSeries(p, &x.cells, x.shadows)
+	w.sums.merge(&o.sums)
+	for p, t := range o.series {
+		w.addSeries(p, t)
 	}
 	for id, counts := range o.tenants {
 		w.addTenant(id, counts)
 	}
 }
 
-func (w *window) addSeries(p pair, c *cells, shadows uint64) {
-	if *c == (cells{}) && shadows == 0 {
+func (w *window) addSeries(p pair, o *tally) {
+	if *o == (tally{}) {
 		return
 	}
 	t := w.series[p]
@@ -81,12 +79,12 @@ func (w *window) addSeries(p pair, c *cells, shadows uint64) {
 		t = &tally{}
 		w.series[p] = t
 	}
-	for r := range c {
-		for s, n := range c[r] {
+	for r := range o.cells {
+		for s, n := range o.cells[r] {
 			t.cells[r][s] += n
 		}
 	}
-	t.shadows += shadows
+	t.shadows += o.shadows
 }
 
 func (w *window) addTenant(id string, counts [outcomes]uint64) {
