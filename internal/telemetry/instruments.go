@@ -16,13 +16,13 @@ type instrument struct {
 	metric metric.Metric
 	key    string
 
-	n   atomic.Int64 // of a counter: not written yet. Of a gauge: what it is
-	all atomic.Int64 // of a counter: since the start
-	set atomic.Bool  // of a gauge
+	n       atomic.Int64 // of a counter: since the start. Of a gauge: what it is
+	written int64        // of n, if it is a counter; guarded by output.mu
+	set     atomic.Bool  // of a gauge
 
 	mu     sync.Mutex // guards what follows
 	values values     // not written yet
-	total  values
+	past   values     // written
 	upto   int64
 }
 
@@ -63,7 +63,6 @@ func (r *Recorder) Counter(m metric.Metric, key string) Counter {
 func (c Counter) Add(n int64) {
 	if n != 0 {
 		c.x.n.Add(n)
-		c.x.all.Add(n)
 	}
 }
 
@@ -114,11 +113,10 @@ func (d Distribution) Observe(v int64) {
 	d.x.mu.Lock()
 	defer d.x.mu.Unlock()
 	d.x.values.add(v)
-	d.x.total.add(v)
 }
 
-// Poll has f called each time before lines are written, to set gauges and counters
-// from what is kept elsewhere. It must not block.
+// Poll has f called each time before lines are written, and for a Snapshot, to set
+// gauges and counters from what is kept elsewhere. It must not block.
 func (r *Recorder) Poll(f func(now int64)) {
 	r.instruments.mu.Lock()
 	defer r.instruments.mu.Unlock()
@@ -138,7 +136,7 @@ func (s *instruments) polled(now int64) []*instrument {
 	return s.all
 }
 
-// take returns what there is to write of every instrument.
+// take returns what there is to write of every instrument; output.mu is held.
 func (s *instruments) take(now int64) []reading {
 	var due []reading
 	for _, x := range s.polled(now) {
@@ -161,9 +159,10 @@ func (x *instrument) take() (reading, bool) {
 	v := reading{metric: x.metric, key: x.key}
 	switch x.metric.Type {
 	case metric.Counter:
-		n := x.n.Swap(0)
-		v.n = []int64{n}
-		return v, n != 0
+		n := x.n.Load()
+		v.n = []int64{n - x.written}
+		x.written = n
+		return v, v.n[0] != 0
 	case metric.Gauge:
 		v.n = []int64{x.n.Load()}
 		return v, x.set.Load()
@@ -171,6 +170,7 @@ func (x *instrument) take() (reading, bool) {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		taken := x.values
+		x.past.merge(&taken)
 		x.values = values{}
 		v.values = &taken
 		return v, taken.n > 0

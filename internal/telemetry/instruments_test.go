@@ -76,6 +76,23 @@ func TestInstruments(t *testing.T) {
 	}
 }
 
+// TestSnapshotOfInstruments: a snapshot has what was written and what was not.
+func TestSnapshotOfInstruments(t *testing.T) {
+	r := New(Options{Region: "eu-west-1"})
+	for i := range int64(3) {
+		r.Counter(metric.StoreCalls, metric.Buckets).Add(2)
+		r.Distribution(metric.StoreTime, metric.Buckets).Observe(5 + i)
+		s := r.Snapshot(t0)
+		if n := s.Counts[0].N; n != 2*(i+1) {
+			t.Errorf("%d calls, want %d", n, 2*(i+1))
+		}
+		if x := s.Summaries[0].Summary; x.N != i+1 || x.Max != 5+i {
+			t.Errorf("%+v, want %d of up to %d", x, i+1, 5+i)
+		}
+		r.Flush(t0)
+	}
+}
+
 // TestInstrumentsAreBounded: keys that come from elsewhere grow nothing.
 func TestInstrumentsAreBounded(t *testing.T) {
 	c := newCloudWatch(t)

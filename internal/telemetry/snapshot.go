@@ -119,7 +119,7 @@ func (s *instruments) snapshot(now int64, to *Snapshot) {
 		v := Reading{Metric: x.metric, Key: x.key}
 		switch x.metric.Type {
 		case metric.Counter:
-			if v.N = x.all.Load(); v.N != 0 {
+			if v.N = x.n.Load(); v.N != 0 {
 				to.Counts = append(to.Counts, v)
 			}
 		case metric.Gauge:
@@ -128,8 +128,10 @@ func (s *instruments) snapshot(now int64, to *Snapshot) {
 			}
 		default:
 			x.mu.Lock()
-			v.Summary = x.total.summary(x.key)
+			total := x.past
+			total.merge(&x.values)
 			x.mu.Unlock()
+			v.Summary = total.summary(x.key)
 			if v.Summary.N > 0 {
 				to.Summaries = append(to.Summaries, v)
 			}
