@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"slices"
 	"strconv"
 	"time"
 
@@ -86,25 +85,19 @@ func (r *reading) append(b []byte) []byte {
 
 func (v *values) append(b []byte) []byte {
 	b = append(b, `{"Values":[`...)
-	first := true
+	k := 0
 	for i, n := range v.counts {
 		if n > 0 {
-			if !first {
-				b = append(b, ',')
-			}
-			first = false
-			b = strconv.AppendInt(b, v.value(i), 10)
+			b = strconv.AppendInt(comma(b, k), v.value(i), 10)
+			k++
 		}
 	}
 	b = append(b, `],"Counts":[`...)
-	first = true
+	k = 0
 	for _, n := range v.counts {
 		if n > 0 {
-			if !first {
-				b = append(b, ',')
-			}
-			first = false
-			b = strconv.AppendUint(b, n, 10)
+			b = strconv.AppendUint(comma(b, k), n, 10)
+			k++
 		}
 	}
 	b = append(b, `],"Max":`...)
@@ -133,27 +126,4 @@ func appendMember(b []byte, name string) []byte {
 // as clean returns them.
 func appendString(b []byte, s string) []byte {
 	return append(append(append(b, '"'), s...), '"')
-}
-
-// setsWith returns the sets of m that have a dimension, or of "" those that have
-// only Region.
-func setsWith(m metric.Metric, d metric.Dimension) [][]metric.Dimension {
-	var sets [][]metric.Dimension
-	for _, set := range m.Dimensions {
-		if slices.Contains(set, d) || d == "" && len(set) == 1 {
-			sets = append(sets, set)
-		}
-	}
-	return sets
-}
-
-// setsWithout returns the sets of m that have not got a dimension.
-func setsWithout(m metric.Metric, d metric.Dimension) [][]metric.Dimension {
-	var sets [][]metric.Dimension
-	for _, set := range m.Dimensions {
-		if !slices.Contains(set, d) {
-			sets = append(sets, set)
-		}
-	}
-	return sets
 }

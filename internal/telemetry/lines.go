@@ -10,9 +10,20 @@ import (
 
 // The sets of dimensions of Decisions: those of tenants go in lines of their own.
 var (
-	decisionSets = setsWithout(metric.Decisions, metric.Tenant)
-	tenantSets   = setsWith(metric.Decisions, metric.Tenant)
+	decisionSets = setsOf(metric.Decisions, metric.Tenant, false)
+	tenantSets   = setsOf(metric.Decisions, metric.Tenant, true)
 )
+
+// setsOf returns the sets of m that have a dimension, or those that do not.
+func setsOf(m metric.Metric, d metric.Dimension, has bool) [][]metric.Dimension {
+	var sets [][]metric.Dimension
+	for _, set := range m.Dimensions {
+		if slices.Contains(set, d) == has {
+			sets = append(sets, set)
+		}
+	}
+	return sets
+}
 
 // window writes what was decided in a window: a line for each way in which a limit
 // came out, one for each listed tenant and outcome, and one for the time that each
