@@ -6,7 +6,7 @@
 //
 //	authorizer -> Observer.Answered
 //	    -> Recorder     counts it: stripe.go, series.go, tenants.go, values.go
-//	    -> refusalLog   logs it, if it is a refusal and one of the sample
+//	    -> refusals     logs it, if it is a refusal and one of the sample
 //	    -> Span         annotates its trace, if it is sampled (package xray)
 //
 // Counting takes one uncontended lock and no allocation. Nothing is written on
@@ -21,10 +21,11 @@
 // line bears the time of the last decision in it, so what happened before a freeze
 // of an hour is not counted as happening after it.
 //
-// Three things bring the lines forward, to a second after the last ones at
-// the soonest: many decisions ([Options.MostDecisions]); a store that stops
-// answering, or answers again; the first unexpected error of an interval. On SIGTERM, [Recorder.Flush]
-// writes what is left. A process that is killed without one loses an interval.
+// Three things bring the lines forward, to a second after the last ones at the
+// soonest: many decisions ([Options.MostDecisions]); a store that stops answering,
+// or answers again; the first unexpected error of an interval. On SIGTERM,
+// [Recorder.Flush] writes what is left. A process that is killed without one loses
+// an interval.
 //
 // # What is bounded
 //

@@ -34,12 +34,13 @@ func (f *refusals) note(ctx context.Context, d *Decision, x *Detail, first bool)
 	if !first && !f.all {
 		return
 	}
-	level, omitted := slog.LevelInfo, 0
-	switch {
-	case f.all:
-		level = slog.LevelDebug
-	case !f.take(d.Now, &omitted):
-		return
+	level, omitted := slog.LevelDebug, 0
+	if !f.all {
+		var left bool
+		if omitted, left = f.take(d.Now); !left {
+			return
+		}
+		level = slog.LevelInfo
 	}
 	f.log.LogAttrs(ctx, level, "request refused",
 		slog.String("requestId", clean(x.RequestID)),
@@ -58,9 +59,9 @@ func (f *refusals) note(ctx context.Context, d *Decision, x *Detail, first bool)
 	)
 }
 
-// take reports whether there is a line left in this minute, and how many there
-// would have been since the last one.
-func (f *refusals) take(now int64, omitted *int) bool {
+// take reports whether there is a line left in this minute, and returns how many
+// there would have been since the last one.
+func (f *refusals) take(now int64) (omitted int, left bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if minute := now / int64(time.Minute); minute != f.minute {
@@ -68,9 +69,9 @@ func (f *refusals) take(now int64, omitted *int) bool {
 	}
 	if f.lines >= f.most {
 		f.omitted++
-		return false
+		return 0, false
 	}
 	f.lines++
-	*omitted, f.omitted = f.omitted, 0
-	return true
+	omitted, f.omitted = f.omitted, 0
+	return omitted, true
 }
