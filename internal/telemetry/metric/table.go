@@ -7,11 +7,11 @@ import (
 
 // Tables returns all metrics as tables in Markdown, one for each function.
 func Tables() string {
-	return "**Authorizer**\n\n" + Table(authorizers()) + "\n**Reconciler**\n\n" + Table(reconcilers())
+	return "**Authorizer**\n\n" + table(authorizers()) + "\n**Reconciler**\n\n" + table(reconcilers())
 }
 
-// Table returns the metrics as a table in Markdown.
-func Table(all []Metric) string {
+// table returns the metrics as a table in Markdown.
+func table(all []Metric) string {
 	var b strings.Builder
 	b.WriteString("| metric | unit | read as | dimensions | what it is | when it moves |\n|---|---|---|---|---|---|\n")
 	for _, m := range all {
@@ -21,14 +21,10 @@ func Table(all []Metric) string {
 }
 
 func (m Metric) reading() string {
-	switch m.Type {
-	case Counter:
-		return "Sum"
-	case Gauge:
-		return "Maximum"
-	default:
-		return "p50, p99"
+	if m.Type == Values {
+		return "p50, " + m.Type.Statistic()
 	}
+	return m.Type.Statistic()
 }
 
 // sets returns the sets of dimensions, without Region, which all have.
