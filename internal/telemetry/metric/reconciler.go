@@ -14,7 +14,7 @@ var (
 	}
 	ChangesApplied = Metric{
 		Name: "ChangesApplied", Unit: Count, Type: Counter, By: reconciler, Dimensions: byRegion,
-		Meaning: "Changes of plans and tenants that were carried out here.",
+		Meaning: "Changes of plans, tenants and credentials that were carried out here.",
 		Action:  "Compare with the history: `weir plan history`.",
 	}
 	RowsRescaled = Metric{
@@ -24,13 +24,13 @@ var (
 	}
 	RowsSkipped = Metric{
 		Name: "RowsSkipped", Unit: Count, Type: Counter, By: reconciler, Dimensions: byRegion,
-		Meaning: "Rows that needed nothing: not there, or at the new limit already.",
+		Meaning: "Rows that needed nothing: they were at the new version already, or at a newer one. A row that is not there is not counted.",
 		Action:  "None needed.",
 	}
 	RowsFailed = Metric{
 		Name: "RowsFailed", Unit: Count, Type: Counter, By: reconciler, Dimensions: byRegion,
-		Meaning: "Rows that could not be rescaled; they are tried again.",
-		Action:  "If it goes on: throttling of the buckets table, or permissions. A row rescales with its next charge anyway.",
+		Meaning: "Tenants of a changed plan whose rows could not be rescaled; they are tried again, by the next round at the latest.",
+		Action:  "If it goes on: the log says which tenants, and why: overrides that cannot be read, the buckets table, or permissions. A row rescales with its next charge anyway.",
 	}
 	RowsDrifted = Metric{
 		Name: "RowsDrifted", Unit: Count, Type: Counter, By: reconciler, Dimensions: byRegion,
@@ -50,11 +50,11 @@ var (
 	ReplicationLag = Metric{
 		Name: "ReplicationLag", Unit: Milliseconds, Type: Gauge, By: reconciler, Dimensions: [][]Dimension{{Region}, {Region, From}},
 		Meaning: "How long a write of another Region took to be seen here.",
-		Action:  "Above 2 s: what a tenant may get too much grows with it (DESIGN of `pkg/bucket`). DynamoDB's health page; nothing to do in Weir.",
+		Action:  "Above 2 s: what a tenant may get too much grows with it (package comment of `pkg/bucket`). DynamoDB's health page; nothing to do in Weir.",
 	}
 	RegionsCut = Metric{
 		Name: "RegionsCut", Unit: Count, Type: Gauge, By: reconciler, Dimensions: byRegion,
-		Meaning: "How many other Regions have not been heard of for longer than `WEIR_GRACE`.",
+		Meaning: "How many other Regions have not been heard of for more than three minutes.",
 		Action:  "Replication is cut. Limits with `onPartition: share` hold each Region to its share, others over-admit until it is back.",
 	}
 	CredentialsExpired = Metric{
